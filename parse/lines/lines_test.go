@@ -1,0 +1,123 @@
+package lines
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func collect(t *testing.T, r *Reader) (got []string) {
+	t.Helper()
+	for r.Scan() {
+		l := r.Line()
+		mark := ""
+		if l.Open {
+			mark += " open"
+		}
+		if l.Cut() {
+			got = append(got, fmt.Sprintf("%d: %d of %d%s", l.N, len(l.Text), l.Size, mark))
+			continue
+		}
+		text := string(l.Text)
+		if len(text) > 20 {
+			text = fmt.Sprintf("(%d bytes)", len(text))
+		}
+		got = append(got, fmt.Sprintf("%d: %s%s", l.N, text, mark))
+	}
+	return got
+}
+
+func TestScan(t *testing.T) {
+	long := strings.Repeat("x", Window+10)
+	huge := strings.Repeat("y", 3*Window)
+	for _, c := range []struct {
+		name, in string
+		whole    bool
+		want     []string
+	}{
+		{"empty", "", false, nil},
+		{"one line", "a\n", false, []string{"1: a"}},
+		{"last line without line feed", "a\nb", false, []string{"1: a", "2: b open"}},
+		{"CRLF and blank lines", "a\r\n\r\n\nb\r\n", false, []string{"1: a", "2: ", "3: ", "4: b"}},
+		{"only LF ends a line", "a\u0085b\u2028c\rd\n", false, []string{"1: a\u0085b\u2028c\rd"}},
+		{"long line cut", "a\n" + long + "\nb\n", false, []string{"1: a", fmt.Sprintf("2: %d of %d", Head, Window+10), "3: b"}},
+		{"long line whole", "a\n" + long + "\nb\n", true, []string{"1: a", fmt.Sprintf("2: (%d bytes)", Window+10), "3: b"}},
+		{"long last line cut", huge, false, []string{fmt.Sprintf("1: %d of %d open", Head, len(huge))}},
+		{"long lines in a row", huge + "\n" + huge + "\nz", true, []string{fmt.Sprintf("1: (%d bytes)", len(huge)), fmt.Sprintf("2: (%d bytes)", len(huge)), "3: z open"}},
+		{"exactly a window", strings.Repeat("x", Window) + "\nb\n", false, []string{fmt.Sprintf("1: %d of %d", Head, Window), "2: b"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for name, src := range map[string]io.Reader{
+				"at once":       strings.NewReader(c.in),
+				"half":          iotest.HalfReader(strings.NewReader(c.in)),
+				"error at end":  iotest.DataErrReader(strings.NewReader(c.in)),
+				"byte for byte": iotest.OneByteReader(strings.NewReader(c.in)),
+			} {
+				r := NewReader(src)
+				r.NeedWhole = func(head []byte) bool { return c.whole }
+				got := collect(t, r)
+				if strings.Join(got, "|") != strings.Join(c.want, "|") {
+					t.Errorf("%s: got %q, want %q", name, got, c.want)
+				}
+				if r.Bytes() != int64(len(c.in)) || r.Err() != nil {
+					t.Errorf("%s: %d bytes, error %v, want %d and none", name, r.Bytes(), r.Err(), len(c.in))
+				}
+			}
+		})
+	}
+}
+
+func TestScanDeliversWhatWasReadBeforeAnError(t *testing.T) {
+	r := NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(errors.New("disk gone"))))
+	if got := collect(t, r); strings.Join(got, "|") != "1: a|2: b open" {
+		t.Errorf("got %q", got)
+	}
+	if r.Err() == nil || r.Err().Error() != "disk gone" {
+		t.Errorf("error %v", r.Err())
+	}
+}
+
+func TestBufferShrinksAfterALongLine(t *testing.T) {
+	in := strings.Repeat("x", 8*Window) + "\n" + strings.Repeat("short\n", 100_000)
+	r := NewReader(strings.NewReader(in))
+	r.NeedWhole = func([]byte) bool { return true }
+	n := 0
+	for r.Scan() {
+		n++
+	}
+	if n != 100_001 || len(r.buf) != Window {
+		t.Errorf("%d lines, buffer %d", n, len(r.buf))
+	}
+}
+
+func TestNoLineIsLongerThanMaxLine(t *testing.T) {
+	r := NewReader(io.MultiReader(io.LimitReader(zeros{}, MaxLine+5), strings.NewReader("\nend\n")))
+	r.NeedWhole = func([]byte) bool { return true }
+	got := collect(t, r)
+	want := fmt.Sprintf("1: %d of %d|2: end", Head, MaxLine+5)
+	if strings.Join(got, "|") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+func BenchmarkScan(b *testing.B) {
+	in := bytes.Repeat([]byte("INFO  connection accepted from 10.0.0.1 port=443 keepalive=true\n"), 100_000)
+	b.SetBytes(int64(len(in)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r := NewReader(bytes.NewReader(in))
+		for r.Scan() {
+		}
+	}
+}
