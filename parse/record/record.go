@@ -161,6 +161,8 @@ const (
 // A Turn is what Codex does with one input of the user: requests, tools, waits.
 type Turn struct {
 	Pos
+	Format Format
+
 	Session, ID, Model, Provider, Effort, Version, Origin string
 
 	Start, End time.Time     // zero where unknown

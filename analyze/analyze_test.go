@@ -1,0 +1,416 @@
+package analyze
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	moremath "github.com/aclements/go-moremath/stats"
+
+	"codexlag/parse/record"
+)
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-9*math.Max(1, math.Abs(want)) {
+		t.Errorf("%s = %v, want %v", what, got, want)
+	}
+}
+
+// line is a request as a request line tells it; a negative figure is unknown.
+func line(ttft, total float64, tokens int64) *record.Request {
+	r := &record.Request{Format: record.FormatRequest, Output: record.Count(tokens)}
+	if ttft >= 0 {
+		r.TTFT, r.Quality = time.Duration(ttft*1000)*time.Microsecond, record.Measured
+	}
+	if total >= 0 {
+		r.Total = time.Duration(total*1000) * time.Microsecond
+	}
+	return r
+}
+
+func report(o Options, records ...*record.Request) *Report {
+	c := NewCollector(o)
+	for _, r := range records {
+		c.Add(r)
+	}
+	return c.Report(Tool{}, Inputs{})
+}
+
+// The worked values of the definitions.
+func TestWorkedValues(t *testing.T) {
+	o := DefaultOptions()
+	long, short := line(2840, 3120, 3), line(320, 48200, 2180)
+	q := NewRequest(long, &o)
+	near(t, "decode", *q.Decode, 280)
+	near(t, "tps", math.Round(*q.TPS*1000)/1000, 10.714)
+	near(t, "tpot", *q.TPOT, 140)
+	near(t, "share", math.Round(*q.PrefillShare*1e4)/1e4, 0.9103)
+	near(t, "relative error", math.Round(*q.TPSError*100)/100, 0.34)
+	if *q.Phase != "prefill" || !slices.Equal(q.Flags, []Flag{FewTokens, ShortDecode}) {
+		t.Errorf("phase %s, flags %v", *q.Phase, q.Flags)
+	}
+	q = NewRequest(short, &o)
+	near(t, "decode", *q.Decode, 47880)
+	near(t, "tps", math.Round(*q.TPS*1000)/1000, 45.53)
+	near(t, "tpot", math.Round(*q.TPOT*1000)/1000, 21.973)
+	near(t, "share", math.Round(*q.PrefillShare*1e4)/1e4, 0.0066)
+	if *q.Phase != "decode" || len(q.Flags) != 0 {
+		t.Errorf("phase %s, flags %v", *q.Phase, q.Flags)
+	}
+
+	g := report(o, long, short).Overall
+	near(t, "ttft p50", g.TTFT.At(50).Value, 1580)
+	near(t, "ttft p90", g.TTFT.At(90).Value, 2588)
+	near(t, "all TPS p50", math.Round(g.TPS.All.At(50).Value*1000)/1000, 28.122)
+	near(t, "clean TPS p50", math.Round(g.TPS.Clean.At(50).Value*1000)/1000, 45.53)
+	near(t, "pooled TPS", math.Round(*g.TPS.Pooled*1000)/1000, 45.328)
+	near(t, "prefill share", math.Round(*g.Time.PrefillShare*1e4)/1e4, 0.0616)
+	if g.TPS.Clean.N != 1 || g.Verdict.Phase != PhaseDecode || g.Verdict.Confidence != ConfidenceLow || g.Verdict.Tail != nil {
+		t.Errorf("clean n=%d, verdict %+v", g.TPS.Clean.N, g.Verdict)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	with := func(r *record.Request, f func(*record.Request)) *record.Request { f(r); return r }
+	for _, c := range []struct {
+		name  string
+		r     *record.Request
+		flags string
+		tps   bool
+	}{
+		{"clean", line(100, 10100, 1000), "", true},
+		{"499 tokens", line(100, 10100, 499), "few_tokens", true},
+		{"decode of 499 ms", line(100, 599, 500), "short_decode", true},
+		{"decode of 500 ms", line(100, 600, 500), "", true},
+		{"2001 tokens/s", line(0, 1000, 2001), "burst", true},
+		{"2000 tokens/s", line(0, 1000, 2000), "", true},
+		{"all at once", line(1000, 1000, 700), "burst", false},
+		{"one token at once", line(1000, 1000, 1), "few_tokens", false},
+		{"no first token", line(-1, 1000, 700), "no_ttft", false},
+		{"no total", line(100, -1, 700), "no_total", false},
+		{"no tokens", line(100, 1000, -1), "no_tokens", false},
+		{"no token generated", line(100, 1000, 0), "few_tokens", false},
+		{"first token after the end", line(1100, 1000, 700), "ttft_after_total", false},
+		{"reported rate 6 % off", with(line(100, 10100, 1000), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 106, true }), "tps_mismatch", true},
+		{"reported rate 4 % off", with(line(100, 10100, 1000), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 104, true }), "", true},
+		{"reported rate off by rounding", with(line(0, 100_000, 60), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 0.7, true }), "few_tokens", true},
+		{"slow start", line(5001, 15001, 1000), "slow_start", true},
+		{"start at the limit", line(5000, 15000, 1000), "", true},
+		{"slow stream", line(100, 100_100, 1000), "slow_stream", true},
+		{"a noisy rate is no slow stream", line(100, 100_100, 100), "few_tokens", true},
+		{"both are slow", line(6000, 106_000, 1000), "slow_start slow_stream", true},
+		{"a burst's first token is none", line(9990, 10000, 800), "short_decode burst", true},
+		{"warm-up", with(line(37, -1, 0), func(r *record.Request) { r.Status = record.Warmup }), "warmup", false},
+		{"failed", with(line(-1, 90, -1), func(r *record.Request) { r.Status = record.Failed }), "failed", false},
+		{"aborted", with(line(100, 1000, 5), func(r *record.Request) { r.Status = record.Aborted }), "aborted", false},
+		{"an upper bound is no first-token time", with(line(100, 1000, 700), func(r *record.Request) { r.Quality = record.Bound }), "", false},
+		{"hidden reasoning before the first token", with(line(1000, 11000, 700), func(r *record.Request) { r.FirstVisible, r.Reasoning = true, record.Count(300) }), "few_tokens", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := DefaultOptions()
+			m := derive(c.r, &o)
+			var flags []string
+			for _, f := range m.flags.list() {
+				flags = append(flags, string(f))
+			}
+			if got := strings.Join(flags, " "); got != c.flags {
+				t.Errorf("flags %q, want %q", got, c.flags)
+			}
+			if m.hasTPS != c.tps {
+				t.Errorf("tps defined: %v, want %v", m.hasTPS, c.tps)
+			}
+		})
+	}
+}
+
+// What a flag keeps out of which distribution.
+func TestWhatCounts(t *testing.T) {
+	failed := line(100, 1000, 700)
+	failed.Status = record.Failed
+	warm := line(37, 40, 0)
+	warm.Status = record.Warmup
+	bound := line(100, 1000, 700)
+	bound.Quality = record.Bound
+	g := report(DefaultOptions(), line(100, 10100, 1000), line(1000, 1000, 700), line(900, 800, 40), failed, warm, bound, line(50, 1050, 100)).Overall
+	for _, c := range []struct {
+		name string
+		d    *Dist
+		n    int
+	}{{"ttft", g.TTFT, 2}, {"total", g.Total, 4}, {"decode", g.Decode, 2}, {"clean", g.TPS.Clean, 1}, {"all", g.TPS.All, 2}, {"tpot", g.TPOT, 1}, {"output", g.OutputTokens, 5}} {
+		if c.d.N != c.n {
+			t.Errorf("%s: n = %d, want %d", c.name, c.d.N, c.n)
+		}
+	}
+	if g.Requests != 7 || g.Failed != 1 || g.Warmup != 1 || g.Time.Requests != 2 || g.SLO.Met+g.SLO.Missed != 6 || g.SLO.Met != 3 {
+		t.Errorf("%+v", g)
+	}
+	near(t, "unsplit", g.Time.Unsplit, 2000)
+}
+
+func TestUndefinedIsAbsent(t *testing.T) {
+	b, err := json.Marshal(report(DefaultOptions(), line(-1, -1, 5)).Overall)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"ttft_ms":null`, `"tps":{"clean":null,"all":null,"pooled":null}`, `"prefill_share":null`, `"tail":null`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s lacks %s", b, want)
+		}
+	}
+	o := DefaultOptions()
+	b, _ = json.Marshal(NewRequest(line(-1, 1000, 5), &o))
+	for _, want := range []string{`"ttft_ms":null`, `"decode_ms":null`, `"tps":null`, `"model":null`, `"flags":["few_tokens","no_ttft"]`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s lacks %s", b, want)
+		}
+	}
+}
+
+// numpy.percentile([15, 20, 35, 40, 50], p), method linear.
+func TestQuantilesAreType7(t *testing.T) {
+	var s sample
+	for _, v := range []float64{50, 15, 40, 20, 35} {
+		s.add(v)
+	}
+	for p, want := range map[float64]float64{0: 15, 5: 16, 25: 20, 30: 23, 40: 29, 50: 35, 90: 46, 99: 49.6, 100: 50} {
+		near(t, fmt.Sprint("p", p), s.quantile(p), want)
+	}
+}
+
+func TestThinQuantiles(t *testing.T) {
+	for p, n := range map[float64]int{50: 2, 90: 10, 95: 20, 99: 100, 99.9: 1000, 10: 10} {
+		if got := samplesFor(p); got != n {
+			t.Errorf("p%v needs %d samples, want %d", p, got, n)
+		}
+	}
+}
+
+// The interval is the narrowest pair of ranks that covers 95 %, and is missing
+// where no pair does.
+func TestQuantileCI(t *testing.T) {
+	ranks := func(n int) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = float64(i + 1)
+		}
+		return x
+	}
+	if quantileCI(ranks(5), 50) != nil {
+		t.Error("the median of 5 has an interval")
+	}
+	if ci := quantileCI(ranks(6), 50); ci == nil || *ci != [2]float64{1, 6} {
+		t.Errorf("the median of 6: %v, want 1..6", ci)
+	}
+	for _, p := range []float64{10, 50, 90, 95, 99} {
+		for _, n := range []int{7, 20, 31, 64, 100, 240, 513} {
+			b := moremath.BinomialDist{N: n, P: p / 100}
+			cover := func(l, u int) (c float64) {
+				for k := l; k < u; k++ {
+					c += b.PMF(float64(k))
+				}
+				return c
+			}
+			width := 0 // of the narrowest pair, by trying all
+			for w := 1; w < n && width == 0; w++ {
+				for l := 1; l+w <= n; l++ {
+					if cover(l, l+w) >= 0.95 {
+						width = w
+						break
+					}
+				}
+			}
+			ci := quantileCI(ranks(n), p)
+			if ci == nil {
+				if width != 0 && p == 50 {
+					t.Errorf("p%v n=%d: none, want width %d", p, n, width)
+				}
+				continue
+			}
+			l, u := int(ci[0]), int(ci[1])
+			if cover(l, u) < 0.95 || u-l != width {
+				t.Errorf("p%v n=%d: %d..%d covers %v, narrowest width is %d", p, n, l, u, cover(l, u), width)
+			}
+		}
+	}
+}
+
+func TestTailPartsAddUp(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		cause string
+		slow  func() *record.Request
+	}{
+		{CauseSlowStart, func() *record.Request { return line(20_000+1000*r.Float64(), 32_000, 600) }},
+		{CauseLongOutput, func() *record.Request { return line(500, 60_500, 3000) }},
+		{CauseSlowStream, func() *record.Request { return line(500, 60_500, 600) }},
+	} {
+		c1 := NewCollector(DefaultOptions())
+		for i := range 100 {
+			if i%10 == 0 {
+				c1.Add(c.slow())
+				continue
+			}
+			c1.Add(line(400+200*r.Float64(), 12_500+500*r.Float64(), 550+r.Int64N(100)))
+		}
+		tail := c1.Report(Tool{}, Inputs{}).Overall.Verdict.Tail
+		if tail == nil || tail.Cause != c.cause || tail.Requests != 10 {
+			t.Fatalf("%s: %+v", c.cause, tail)
+		}
+		near(t, c.cause+": parts", tail.TTFT+tail.Length+tail.Speed, tail.Delta)
+	}
+	if rep := report(DefaultOptions(), slices.Repeat([]*record.Request{line(100, 1000, 50)}, 30)...); rep.Overall.Verdict.Tail != nil {
+		t.Error("equal requests have a tail")
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	repeat := func(n int, r *record.Request) []*record.Request { return slices.Repeat([]*record.Request{r}, n) }
+	estimated := line(9000, 10_000, 600)
+	estimated.Quality = record.Estimated
+	for _, c := range []struct {
+		name                       string
+		requests                   []*record.Request
+		phase, confidence, contain string
+	}{
+		{"nothing", nil, PhaseNone, ConfidenceNone, "nothing can be said"},
+		{"no first token anywhere", repeat(12, line(-1, 1000, 600)), PhaseNone, ConfidenceNone, "RUST_LOG"},
+		{"prefill", repeat(12, line(9000, 10_000, 600)), PhasePrefill, ConfidenceHigh, "Prefill dominates: 90 %"},
+		{"decode", repeat(12, line(1000, 21_000, 600)), PhaseDecode, ConfidenceHigh, "the stream keeps its rate"},
+		{"slow decode", repeat(12, line(1000, 101_000, 600)), PhaseDecode, ConfidenceHigh, "the stream is slow"},
+		{"balanced", repeat(12, line(5000, 10_000, 600)), PhaseBalanced, ConfidenceHigh, "share the time"},
+		{"few", repeat(9, line(9000, 10_000, 600)), PhasePrefill, ConfidenceLow, "Prefill"},
+		{"mostly estimated", append(repeat(12, estimated), repeat(11, line(9000, 10_000, 600))...), PhasePrefill, ConfidenceLow, "Prefill"},
+		{"mostly unsplit", append(repeat(12, line(9000, 10_000, 600)), repeat(13, line(-1, 10_000, 600))...), PhasePrefill, ConfidenceLow, "Prefill"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := report(DefaultOptions(), c.requests...).Overall.Verdict
+			if v.Phase != c.phase || v.Confidence != c.confidence || !strings.Contains(strings.ToLower(v.Headline), strings.ToLower(c.contain)) {
+				t.Errorf("got %+v", v)
+			}
+			if (v.Confidence == ConfidenceLow) != (len(v.Doubts) > 0) {
+				t.Errorf("confidence %s with doubts %q", v.Confidence, v.Doubts)
+			}
+		})
+	}
+}
+
+func TestTurnParts(t *testing.T) {
+	at := func(s float64) time.Time { return time.Unix(0, int64(s*1e9)) }
+	known, unknown := line(1000, 3000, 60), line(-1, 4000, 60)
+	turn := &record.Turn{Duration: 20 * time.Second, Requests: []*record.Request{known, unknown},
+		Tools: []record.Interval{{Start: at(1), End: at(4)}, {Start: at(2), End: at(3)}, {Start: at(3.5), End: at(6)}, {Start: at(9), End: at(8)}}}
+	c := NewCollector(DefaultOptions())
+	c.Add(turn)
+	c.Add(&record.Turn{Duration: time.Second, Requests: []*record.Request{unknown}}) // parts beyond the duration
+	c.Add(&record.Turn{Status: record.Aborted})
+	got := c.Report(Tool{}, Inputs{}).Overall.Turns
+	if got.Count != 3 || got.Aborted != 1 || got.Duration.N != 2 {
+		t.Errorf("%+v", got)
+	}
+	for _, p := range []struct {
+		name      string
+		got, want float64
+	}{{"prefill", got.Prefill, 1000}, {"decode", got.Decode, 2000}, {"model", got.Model, 8000}, {"tool", got.Tool, 5000}, {"other", got.Other, 8000}} {
+		near(t, p.name, p.got, p.want)
+	}
+}
+
+// Any split of the records, in any order, gives the same report.
+func TestMergeAndOrderDoNotMatter(t *testing.T) {
+	o := DefaultOptions()
+	o.By = []Dimension{"model", "hour", "output-size"}
+	o.Top = 5
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		var records []record.Record
+		for i := range 200 {
+			q := line(float64(r.IntN(8000))/10, 500+float64(r.IntN(40_000))/3, r.Int64N(900))
+			q.Pos = record.Pos{File: "a.log", Line: int64(i)}
+			q.Model = []string{"", "a", "b", "c"}[r.IntN(4)]
+			q.End = time.Unix(int64(r.IntN(1e6)), 0)
+			q.Status = []record.Status{record.OK, record.OK, record.OK, record.Failed, record.Warmup}[r.IntN(5)]
+			q.Quality = record.Quality(r.IntN(5))
+			records = append(records, q)
+			if i%10 == 0 {
+				records = append(records, &record.Turn{Model: q.Model, Duration: time.Duration(r.IntN(1e6)) * time.Millisecond, Requests: []*record.Request{q}})
+				records = append(records, &record.Dropped{Reason: record.BadJSON})
+			}
+		}
+		want := ""
+		for range 4 {
+			r.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+			parts := make([]*Collector, 1+r.IntN(5))
+			for i := range parts {
+				parts[i] = NewCollector(o)
+			}
+			for _, rec := range records {
+				parts[r.IntN(len(parts))].Add(rec)
+			}
+			whole := parts[0]
+			for _, p := range parts[1:] {
+				whole.Merge(p)
+			}
+			b, err := json.Marshal(whole.Report(Tool{}, Inputs{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == "" {
+				want = string(b)
+			} else if want != string(b) {
+				t.Fatalf("seed %d: reports differ:\n%s\n%s", seed, want, b)
+			}
+		}
+	}
+}
+
+func TestSumsBeyond64Bits(t *testing.T) {
+	var s sum
+	for range 40 {
+		s.add(math.MaxInt64 / 2)
+	}
+	near(t, "sum", s.float(), 40*float64(math.MaxInt64/2))
+}
+
+func TestFilter(t *testing.T) {
+	r := line(1, 2, 3)
+	r.Model, r.Session, r.End = "gpt-5.4-mini", "s1", time.Date(2026, 9, 10, 23, 30, 0, 0, time.UTC)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip("no time zones on this machine")
+	}
+	for _, c := range []struct {
+		where string
+		want  bool
+	}{{"model=gpt-5.4-mini", true}, {"model=gpt-5.4", false}, {"model=gpt-5.4,gpt-5.4-mini", true}, {"model=gpt-*", true}, {"model=", false}, {"effort=", true}, {"day=2026-09-11", true}} {
+		cond, err := ParseCondition(c.where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := Filter{Where: []Condition{cond}, Location: berlin}
+		if f.Keeps(r) != c.want {
+			t.Errorf("%s keeps: %v", c.where, !c.want)
+		}
+	}
+	for _, c := range []struct {
+		f    Filter
+		want bool
+	}{{Filter{Since: r.End}, true}, {Filter{Until: r.End}, false}, {Filter{Since: r.End.Add(1)}, false}, {Filter{Until: r.End.Add(1)}, true}} {
+		if c.f.Keeps(r) != c.want {
+			t.Errorf("%+v keeps: %v", c.f, !c.want)
+		}
+	}
+	if (&Filter{Since: r.End}).Keeps(line(1, 2, 3)) {
+		t.Error("a request without a time passes --since")
+	}
+	for _, bad := range []string{"model", "colour=red", "model=["} {
+		if _, err := ParseCondition(bad); err == nil {
+			t.Errorf("%q is taken for a condition", bad)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package analyze
+
+import (
+	"math"
+	"time"
+
+	"codexlag/parse/record"
+)
+
+// Limits of metrics.md, "Flags".
+const (
+	// DefaultMinTokens: below, a TPS says more about chance than about the stream.
+	DefaultMinTokens = 500
+	minDecode        = 500 * time.Millisecond
+	// maxTPS: no model streams faster; the answer came in one piece.
+	maxTPS = 2000
+	// A reported rate may differ from the derived one by rounding.
+	tpsMismatchShare = 0.05
+	tpsMismatchRate  = 0.1
+)
+
+// Thresholds of metrics.md, "Phase of one request".
+const (
+	prefillFrom = 0.6
+	decodeUpTo  = 0.4
+)
+
+// A metrics is what one request comes to. A figure means something only where
+// its has… is true.
+type metrics struct {
+	ttft, total, decode time.Duration
+	decodeTokens        record.Tokens
+	tps, tpot, share    float64 // tokens/s, ms a token, 0..1
+
+	hasTTFT   bool // usable, and not after total
+	hasTotal  bool
+	hasDecode bool // decode > 0
+	hasTPS    bool
+	hasTPOT   bool
+	hasShare  bool
+
+	completed bool // neither failed nor aborted nor a warm-up: counts in the metrics
+	burst     bool
+	clean     bool // TPS and TPOT can be trusted
+	flags     flagSet
+}
+
+// derive computes the metrics of r, as metrics.md defines them.
+func derive(r *record.Request, o *Options) metrics {
+	m := metrics{completed: r.Status == record.OK}
+	switch r.Status {
+	case record.Failed:
+		m.flags.set(FlagFailed)
+	case record.Aborted:
+		m.flags.set(FlagAborted)
+	case record.Warmup:
+		m.flags.set(FlagWarmup)
+	}
+	m.decodeTokens = decodeTokens(r)
+	if !m.completed {
+		m.times(r)
+		return m
+	}
+	m.missing(r)
+	m.times(r)
+	m.rates(r, o)
+	m.limits(o)
+	return m
+}
+
+// decodeTokens returns the tokens of the decode window: where TTFT is that of
+// the first visible output, hidden reasoning was generated before it.
+func decodeTokens(r *record.Request) record.Tokens {
+	t := r.Output
+	if t.Known && r.FirstVisible && r.Reasoning.Known && r.Reasoning.N <= t.N {
+		t.N -= r.Reasoning.N
+	}
+	return t
+}
+
+func (m *metrics) missing(r *record.Request) {
+	if r.Quality == record.None {
+		m.flags.set(NoTTFT)
+	}
+	if r.Total <= 0 {
+		m.flags.set(NoTotal)
+	}
+	if !r.Output.Known {
+		m.flags.set(NoTokens)
+	}
+}
+
+func (m *metrics) times(r *record.Request) {
+	m.ttft, m.hasTTFT = r.TTFT, r.Quality.Usable()
+	m.total, m.hasTotal = r.Total, r.Total > 0
+	if !m.hasTTFT || !m.hasTotal {
+		return
+	}
+	if m.ttft > m.total {
+		m.hasTTFT, m.hasTotal = false, false
+		m.flags.set(TTFTAfterTotal)
+		return
+	}
+	m.share, m.hasShare = float64(m.ttft)/float64(m.total), true
+	m.decode = m.total - m.ttft
+	m.hasDecode = m.decode > 0
+}
+
+func (m *metrics) rates(r *record.Request, o *Options) {
+	n := m.decodeTokens
+	if n.Known && n.N < o.MinTokens {
+		m.flags.set(FewTokens)
+	}
+	if m.hasDecode && m.decode < minDecode {
+		m.flags.set(ShortDecode)
+	}
+	if m.hasDecode && n.Known && n.N >= 1 {
+		m.tps, m.hasTPS = float64(n.N)/m.decode.Seconds(), true
+	}
+	if m.hasDecode && n.Known && n.N >= 2 {
+		m.tpot, m.hasTPOT = milliseconds(m.decode)/float64(n.N-1), true
+	}
+	if m.hasTPS && m.tps > maxTPS || m.hasShare && m.decode == 0 && n.N >= 2 {
+		m.burst = true
+		m.flags.set(Burst)
+	}
+	m.clean = m.hasTPS && !m.flags.any(FewTokens, ShortDecode, Burst)
+	if m.hasTPS && r.HasReportedTPS {
+		d := math.Abs(r.ReportedTPS - m.tps)
+		if d > tpsMismatchShare*m.tps && d > tpsMismatchRate {
+			m.flags.set(TPSMismatch)
+		}
+	}
+}
+
+func (m *metrics) limits(o *Options) {
+	if m.hasTTFT && !m.burst && m.ttft > o.SLO.TTFT {
+		m.flags.set(SlowStart)
+	}
+	if m.clean && m.tps < o.SLO.TPS {
+		m.flags.set(SlowStream)
+	}
+}
+
+// meets reports whether the request kept the limits: it completed, its TTFT is
+// known and within, and its TPS, where clean, is not below (a noisy one can't miss).
+func (m *metrics) meets(o *Options) bool {
+	return m.completed && m.hasTTFT && m.ttft <= o.SLO.TTFT && !m.flags.any(SlowStream)
+}
+
+// phase names the phase that dominates a share of prefill.
+func phase(share float64) string {
+	switch {
+	case share >= prefillFrom:
+		return PhasePrefill
+	case share <= decodeUpTo:
+		return PhaseDecode
+	}
+	return PhaseBalanced
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// A flagSet is a set of flags, in the order of flagOrder.
+type flagSet uint16
+
+var flagOrder = [...]Flag{FewTokens, ShortDecode, Burst, NoTTFT, NoTotal, NoTokens, TTFTAfterTotal,
+	TPSMismatch, FlagWarmup, FlagFailed, FlagAborted, SlowStart, SlowStream}
+
+func bit(f Flag) flagSet {
+	for i, g := range flagOrder {
+		if f == g {
+			return 1 << i
+		}
+	}
+	panic("analyze: unknown flag " + string(f))
+}
+
+func (s *flagSet) set(f Flag) { *s |= bit(f) }
+
+func (s flagSet) any(flags ...Flag) bool {
+	for _, f := range flags {
+		if s&bit(f) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// list returns the flags of the set in order, never nil.
+func (s flagSet) list() []Flag {
+	l := []Flag{}
+	for i, f := range flagOrder {
+		if s&(1<<i) != 0 {
+			l = append(l, f)
+		}
+	}
+	return l
+}

@@ -1,0 +1,162 @@
+package analyze
+
+import (
+	"time"
+
+	"codexlag/parse/record"
+)
+
+// A group adds up the requests and turns of one set. Its figures do not depend
+// on the order in which they came, nor on how they were split before merging.
+type group struct {
+	requests, failed, aborted, warmup int
+
+	ttft, total, decode, tpsAll, tpsClean, tpot, output sample
+
+	// requests with a known split: completed, no burst, ttft and total known
+	splits               int
+	estimatedSplits      int
+	splitPrefill         sum // µs
+	splitDecode          sum
+	unsplit              sum // Σ total of completed requests without a split
+	pooledTokens, pooled sum // over all defined TPS: tokens, µs of decode
+	rows                 []splitRow
+	sloMet, sloMissed    int
+	qualities            [record.Measured + 1]int
+	turns                turnSums
+}
+
+// A splitRow is what the tail decomposition needs of one request.
+type splitRow struct {
+	total, ttft time.Duration
+	tokens      int64
+}
+
+func micros(d time.Duration) int64 { return int64(d / time.Microsecond) }
+
+func (g *group) add(r *record.Request, m *metrics, o *Options) {
+	g.requests++
+	g.qualities[r.Quality]++
+	switch r.Status {
+	case record.Failed:
+		g.failed++
+	case record.Aborted:
+		g.aborted++
+	case record.Warmup:
+		g.warmup++
+		return
+	}
+	if m.meets(o) {
+		g.sloMet++
+	} else {
+		g.sloMissed++
+	}
+	if !m.completed {
+		return
+	}
+	g.addMetrics(r, m)
+	g.addTime(m)
+}
+
+func (g *group) addMetrics(r *record.Request, m *metrics) {
+	if m.hasTTFT && !m.burst {
+		g.ttft.add(milliseconds(m.ttft))
+	}
+	if m.hasTotal {
+		g.total.add(milliseconds(m.total))
+	}
+	if m.hasDecode {
+		g.decode.add(milliseconds(m.decode))
+	}
+	if r.Output.Known {
+		g.output.add(float64(r.Output.N))
+	}
+	if m.hasTPS {
+		g.tpsAll.add(m.tps)
+		g.pooledTokens.add(m.decodeTokens.N)
+		g.pooled.add(micros(m.decode))
+	}
+	if m.clean {
+		g.tpsClean.add(m.tps)
+		if m.hasTPOT {
+			g.tpot.add(m.tpot)
+		}
+	}
+}
+
+// addTime files the time of a request under prefill and decode, or as unsplit.
+func (g *group) addTime(m *metrics) {
+	if !m.hasTotal {
+		return
+	}
+	if !m.hasShare || m.burst {
+		g.unsplit.add(micros(m.total))
+		return
+	}
+	g.splits++
+	g.splitPrefill.add(micros(m.ttft))
+	g.splitDecode.add(micros(m.decode))
+	if m.decodeTokens.Known {
+		g.rows = append(g.rows, splitRow{m.total, m.ttft, m.decodeTokens.N})
+	}
+}
+
+func (g *group) merge(o *group) {
+	g.requests += o.requests
+	g.failed += o.failed
+	g.aborted += o.aborted
+	g.warmup += o.warmup
+	for _, s := range [...][2]*sample{{&g.ttft, &o.ttft}, {&g.total, &o.total}, {&g.decode, &o.decode},
+		{&g.tpsAll, &o.tpsAll}, {&g.tpsClean, &o.tpsClean}, {&g.tpot, &o.tpot}, {&g.output, &o.output}} {
+		s[0].merge(s[1])
+	}
+	g.splits += o.splits
+	g.splitPrefill.merge(o.splitPrefill)
+	g.splitDecode.merge(o.splitDecode)
+	g.unsplit.merge(o.unsplit)
+	g.pooledTokens.merge(o.pooledTokens)
+	g.pooled.merge(o.pooled)
+	g.rows = append(g.rows, o.rows...)
+	g.sloMet += o.sloMet
+	g.sloMissed += o.sloMissed
+	for q, n := range o.qualities {
+		g.qualities[q] += n
+	}
+	g.turns.merge(&o.turns)
+}
+
+// figures computes what the group comes to.
+func (g *group) figures(o *Options) *Group {
+	ps := o.Percentiles
+	f := &Group{
+		Requests: g.requests, Failed: g.failed, Aborted: g.aborted, Warmup: g.warmup,
+		TTFT: g.ttft.dist(ps), Total: g.total.dist(ps), Decode: g.decode.dist(ps),
+		TPS:          TPS{Clean: g.tpsClean.dist(ps), All: g.tpsAll.dist(ps)},
+		TPOT:         g.tpot.dist(ps),
+		OutputTokens: g.output.dist(ps),
+		Time: TimeSplit{
+			Requests: g.splits,
+			Prefill:  g.splitPrefill.ms(),
+			Decode:   g.splitDecode.ms(),
+			Unsplit:  g.unsplit.ms(),
+		},
+		Turns:         g.turns.figures(ps),
+		SLO:           SLO{Met: g.sloMet, Missed: g.sloMissed},
+		TTFTQualities: map[string]int{},
+	}
+	if g.pooled != (sum{}) {
+		f.TPS.Pooled = num(g.pooledTokens.float() / (g.pooled.ms() / 1000))
+	}
+	if split := f.Time.Prefill + f.Time.Decode; split > 0 {
+		f.Time.PrefillShare = num(f.Time.Prefill / split)
+	}
+	f.Time.Total = f.Time.Prefill + f.Time.Decode
+	if n := g.sloMet + g.sloMissed; n > 0 {
+		f.SLO.Share = num(float64(g.sloMet) / float64(n))
+	}
+	for q, n := range g.qualities {
+		f.TTFTQualities[record.Quality(q).String()] = n
+	}
+	f.Verdict = g.verdict(f, o)
+	return f
+}

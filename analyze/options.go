@@ -1,0 +1,30 @@
+package analyze
+
+import "time"
+
+// Options shape the figures.
+type Options struct {
+	MinTokens   int64     // below, a TPS is noisy
+	Percentiles []float64 // percent, ascending
+	SLO         SLOTarget
+	By          []Dimension
+	Top         int            // how many of the slowest requests to list
+	Location    *time.Location // of days and hours
+}
+
+// An SLOTarget is the limits that a request must keep.
+type SLOTarget struct {
+	TTFT time.Duration // at most
+	TPS  float64       // at least, tokens/s
+}
+
+// DefaultOptions returns the options of a plain call.
+func DefaultOptions() Options {
+	return Options{
+		MinTokens:   DefaultMinTokens,
+		Percentiles: []float64{50, 90, 95, 99},
+		SLO:         SLOTarget{TTFT: 5 * time.Second, TPS: 20},
+		Top:         10,
+		Location:    time.UTC,
+	}
+}

@@ -1,0 +1,232 @@
+package parse
+
+import (
+	"hash/maphash"
+	"strconv"
+	"time"
+
+	"codexlag/parse/record"
+)
+
+// A joiner stands between the logs and the figures and sees to it that a
+// request counts once, however many logs tell of it:
+//
+//   - copies: the same session in sessions/ and archived_sessions/, a plain and
+//     a compressed file, history that a fork or a resume repeats. The first
+//     copy counts, the others are dropped as duplicates;
+//   - accounts: a trace and a session file that describe the same request. They
+//     become one: the trace knows the TTFT, the session file the rest.
+//
+// Traces must come first and session files last, as Read sees to.
+type joiner struct {
+	sink func(record.Record)
+	seed maphash.Seed
+	seen map[uint64]struct{}
+
+	// What telemetry told waits here for the session files, in order and by
+	// what both know of a request.
+	told      []*account
+	byUsage   map[usage][]*account
+	toldTurns []*record.Turn
+
+	// The turn that session-file requests belong to right now, how many it had
+	// so far, and those of them that were dropped.
+	turn    string
+	index   int
+	dropped map[*record.Request]bool
+}
+
+// An account is a request as telemetry tells of it.
+type account struct {
+	record.Request
+	taken bool // a session file told of it as well
+}
+
+type usage struct {
+	session string
+	output  record.Tokens
+}
+
+func newJoiner(sink func(record.Record)) *joiner {
+	return &joiner{
+		sink:    sink,
+		seed:    maphash.MakeSeed(),
+		seen:    make(map[uint64]struct{}),
+		byUsage: make(map[usage][]*account),
+		dropped: make(map[*record.Request]bool),
+	}
+}
+
+// add takes the next record.
+func (j *joiner) add(r record.Record) {
+	switch r := r.(type) {
+	case *record.Request:
+		switch r.Format {
+		case record.FormatRequest:
+			j.line(r)
+		case record.FormatRollout:
+			j.rollout(r)
+		default:
+			j.telemetry(r)
+		}
+	case *record.Turn:
+		if r.Format == record.FormatRollout {
+			j.rolloutTurn(r)
+		} else {
+			j.toldTurns = append(j.toldTurns, r)
+		}
+	default:
+		j.sink(r)
+	}
+}
+
+// line takes a request line. It has an identity only where it names itself.
+func (j *joiner) line(r *record.Request) {
+	if r.ID != "" && j.repeated("line "+r.Session+" "+r.ID) {
+		j.duplicate(r)
+		return
+	}
+	j.sink(r)
+}
+
+func (j *joiner) duplicate(r *record.Request) {
+	j.sink(&record.Dropped{Pos: r.Pos, Reason: record.Duplicate, Session: r.Session})
+}
+
+func (j *joiner) repeated(key string) bool {
+	h := maphash.String(j.seed, key)
+	if _, ok := j.seen[h]; ok {
+		return true
+	}
+	j.seen[h] = struct{}{}
+	return false
+}
+
+const (
+	// sameEvent is how far apart two writers' stamps of one telemetry event may be.
+	sameEvent = 50 * time.Millisecond
+	// sameRequest is how far apart the accounts of a request's end in a trace
+	// and in a session file may be. Measured: mostly within 1 ms; session files
+	// that write the usage behind the tool's output lie later.
+	sameRequest = time.Second
+)
+
+// telemetry takes a request of a trace: it waits for the session files.
+func (j *joiner) telemetry(r *record.Request) {
+	if r.Session == "" || r.End.IsZero() {
+		j.sink(r)
+		return
+	}
+	u := usage{r.Session, r.Output}
+	for _, a := range j.byUsage[u] {
+		if a.End.Sub(r.End).Abs() <= sameEvent && a.Status == r.Status && a.Input == r.Input && a.File != r.File {
+			j.duplicate(r)
+			return
+		}
+	}
+	a := &account{Request: *r}
+	j.told = append(j.told, a)
+	j.byUsage[u] = append(j.byUsage[u], a)
+}
+
+// rollout takes a request of a session file.
+func (j *joiner) rollout(r *record.Request) {
+	if j.repeated(j.rolloutKey(r)) {
+		j.dropped[r] = true
+		j.duplicate(r)
+		return
+	}
+	j.merge(r)
+	j.sink(r)
+}
+
+// rolloutKey names a request across copies of its session. History that is
+// copied into a fork is stamped anew, so within a turn the place counts and
+// not the time.
+func (j *joiner) rolloutKey(r *record.Request) string {
+	if r.ID != "" {
+		return "id " + r.ID
+	}
+	tokens := " " + strconv.FormatInt(r.Output.N, 36) + " " + strconv.FormatInt(r.Input.N, 36)
+	if r.Turn == "" {
+		return "at " + r.Session + " " + strconv.FormatInt(r.End.UnixMicro(), 36) + tokens
+	}
+	if r.Turn != j.turn {
+		j.turn, j.index = r.Turn, 0
+	}
+	j.index++
+	return "in " + r.Turn + " " + strconv.Itoa(j.index) + tokens
+}
+
+// merge gives r the TTFT that a trace measured for the same request: same
+// thread, same tokens, end within a second.
+func (j *joiner) merge(r *record.Request) {
+	var best *account
+	for _, a := range j.byUsage[usage{r.Session, r.Output}] {
+		if a.taken || a.Status != record.OK || a.Input.Known && a.Input != r.Input {
+			continue
+		}
+		if d := a.End.Sub(r.End).Abs(); d <= sameRequest && (best == nil || d < best.End.Sub(r.End).Abs()) {
+			best = a
+		}
+	}
+	if best == nil {
+		return
+	}
+	best.taken = true
+	r.Merged = true
+	r.Retries = best.Retries
+	if best.Quality <= r.Quality {
+		return
+	}
+	if r.FirstVisible && best.Total > 0 {
+		// The session file's clock started with the turn, not with the request:
+		// its total and this TTFT have no common start.
+		r.Start, r.Total = best.Start, best.Total
+	}
+	r.TTFT, r.Quality, r.FirstVisible = best.TTFT, best.Quality, best.FirstVisible
+}
+
+func (j *joiner) rolloutTurn(t *record.Turn) {
+	j.turn, j.index = "", 0
+	if len(j.dropped) > 0 {
+		kept := t.Requests[:0]
+		for _, r := range t.Requests {
+			if !j.dropped[r] {
+				kept = append(kept, r)
+			}
+		}
+		t.Requests = kept
+		clear(j.dropped)
+	}
+	if !j.repeated(turnKey(t)) {
+		j.sink(t)
+	}
+}
+
+func turnKey(t *record.Turn) string {
+	if t.ID != "" {
+		return "turn " + t.ID
+	}
+	whose := t.Session
+	if whose == "" {
+		whose = t.File
+	}
+	return "turn at " + whose + " " + strconv.FormatInt(t.Start.UnixMicro(), 36)
+}
+
+// flush passes on what no session file told of.
+func (j *joiner) flush() {
+	for _, a := range j.told {
+		if !a.taken {
+			j.sink(&a.Request)
+		}
+	}
+	for _, t := range j.toldTurns {
+		if !j.repeated(turnKey(t)) {
+			j.sink(t)
+		}
+	}
+	j.told, j.toldTurns = nil, nil
+	clear(j.byUsage)
+}

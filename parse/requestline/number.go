@@ -1,0 +1,105 @@
+package requestline
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"time"
+
+	"codexlag/parse/record"
+)
+
+const (
+	// maxDuration bounds a plausible time: a request of more than 30 days is a
+	// wrong unit or garbage, and is unknown.
+	maxDuration = 30 * 24 * time.Hour
+	// maxTokens bounds a plausible count of tokens.
+	maxTokens = 1 << 40
+)
+
+// unitOf returns the unit that key k gives a value without one: 0 where it gives none.
+func unitOf(k, ms, s field) time.Duration {
+	switch k {
+	case ms:
+		return time.Millisecond
+	case s:
+		return time.Second
+	}
+	return 0
+}
+
+// setDuration takes a time such as 2840, 825.6, 1.5s or 783ms. A unit on the
+// value wins over the one in the key.
+func setDuration(dst *time.Duration, known *bool, v []byte, unit time.Duration) {
+	if *known {
+		return
+	}
+	digits := v
+	switch {
+	case bytes.HasSuffix(v, []byte("ms")):
+		digits, unit = v[:len(v)-2], time.Millisecond
+	case bytes.HasSuffix(v, []byte("µs")):
+		digits, unit = v[:len(v)-len("µs")], time.Microsecond
+	case bytes.HasSuffix(v, []byte("us")):
+		digits, unit = v[:len(v)-2], time.Microsecond
+	case bytes.HasSuffix(v, []byte("s")):
+		digits, unit = v[:len(v)-1], time.Second
+	}
+	n, ok := number(bytes.TrimSpace(digits))
+	if !ok || n < 0 || unit == 0 {
+		return
+	}
+	ms := n * (float64(unit) / float64(time.Millisecond))
+	if ms > float64(maxDuration/time.Millisecond) {
+		return
+	}
+	*dst, *known = milliseconds(ms), true
+}
+
+// milliseconds rounds to whole microseconds: logs have no finer ones, and sums
+// of whole numbers do not depend on the order.
+func milliseconds(ms float64) time.Duration {
+	return time.Duration(math.Round(ms*1000)) * time.Microsecond
+}
+
+func setTokens(dst *record.Tokens, v []byte) {
+	if n, ok := number(v); ok && !dst.Known && n >= 0 && n == math.Trunc(n) && n < maxTokens {
+		*dst = record.Count(int64(n))
+	}
+}
+
+// number reads a finite decimal number. Whole numbers of up to 15 digits, that
+// is nearly all, are read by hand.
+func number(v []byte) (float64, bool) {
+	if len(v) == 0 || len(v) > 40 {
+		return 0, false
+	}
+	if len(v) <= 15 {
+		n := int64(0)
+		for i, c := range v {
+			if c < '0' || c > '9' {
+				break
+			}
+			n = n*10 + int64(c-'0')
+			if i == len(v)-1 {
+				return float64(n), true
+			}
+		}
+	}
+	for _, c := range v { // no hex floats, underscores, inf or nan
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseFloat(string(v), 64)
+	return n, err == nil && !math.IsInf(n, 0)
+}
+
+// isUnknown reports whether a value says that there is none.
+func isUnknown(v []byte) bool {
+	switch string(v) {
+	case "", "-", "null", "None", "none", "nil", "n/a", "N/A", "unknown", "undefined":
+		return true
+	}
+	return false
+}

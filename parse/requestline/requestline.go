@@ -1,0 +1,132 @@
+// Package requestline reads the simplest log: one line a request, as a wrapper
+// or a gateway around Codex writes it,
+//
+//	[request] first_token_ms=2840 total_tokens=3 total_ms=3120 tokens_per_sec=10.7
+//
+// in every shape that is seen in the wild: key=value and key: value in any
+// order, JSON objects, quoted values, units, "unknown" in many spellings, with
+// a timestamp, a level and other fields before, between and after.
+//
+// A line is a request where it carries the mark [request] and a number, or, on
+// its own authority, a first-token time and a total or a token count. Keys
+// must match whole: llm_first_token_ms is another program's field. In these
+// lines total_tokens means generated tokens, unless the line also tells the
+// output apart (completion_tokens, output_tokens).
+package requestline
+
+import (
+	"bytes"
+	"time"
+
+	"codexlag/parse/intern"
+	"codexlag/parse/jsonwalk"
+	"codexlag/parse/lines"
+	"codexlag/parse/record"
+)
+
+var mark = []byte("[request]")
+
+// maxPrefix is how far into a line the mark may stand: a timestamp, a level, a
+// target and a few fields come before it, not a story that quotes it.
+const maxPrefix = 1024
+
+// A Decoder reads request lines. It implements record.Decoder.
+type Decoder struct {
+	file     string
+	location *time.Location
+	emit     func(record.Record)
+	names    intern.Table
+	plain    []byte // the line without colours
+	fields   fields
+	request  record.Request
+}
+
+// New returns a decoder of the request lines of file. Timestamps without a
+// zone are taken to be of location.
+func New(file string, location *time.Location, emit func(record.Record)) *Decoder {
+	return &Decoder{file: file, location: location, emit: emit}
+}
+
+// Match reports whether the line may be a request: a few searches that let
+// next to no other line through and every request.
+func Match(line []byte) bool {
+	return bytes.Contains(line, mark) || bytes.Contains(line, []byte("first_token")) || bytes.Contains(line, []byte("ttft"))
+}
+
+// NeedWhole implements record.Decoder: a request line longer than a window
+// is a JSON object with other things in it.
+func (d *Decoder) NeedWhole(head []byte) bool {
+	return jsonwalk.IsObject(bytes.TrimLeft(head, " \t"))
+}
+
+// End implements record.Decoder; nothing is ever pending.
+func (d *Decoder) End() {}
+
+// Line implements record.Decoder.
+func (d *Decoder) Line(l lines.Line) {
+	text := l.Text
+	if bytes.IndexByte(text, '\x1b') >= 0 {
+		d.plain = stripColours(d.plain[:0], text)
+		text = d.plain
+	}
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 {
+		return
+	}
+	f := &d.fields
+	*f = fields{location: d.location}
+	marked := false
+	if text[0] == '{' {
+		if l.Cut() {
+			d.drop(l, record.TooLong)
+			return
+		}
+		var err error
+		if marked, err = f.object(text); err != nil {
+			if Match(text) {
+				d.drop(l, record.BadJSON)
+			}
+			return
+		}
+	} else {
+		marked = f.line(text)
+	}
+	switch {
+	case !marked && !f.speaksForItself():
+		return
+	case !f.hasNumber():
+		if marked {
+			d.drop(l, record.NoNumbers)
+		}
+		return
+	}
+	d.request = record.Request{Pos: record.Pos{File: d.file, Line: l.N}, Format: record.FormatRequest}
+	f.fill(&d.request, &d.names)
+	d.emit(&d.request)
+}
+
+func (d *Decoder) drop(l lines.Line, why record.Reason) {
+	d.emit(&record.Dropped{Pos: record.Pos{File: d.file, Line: l.N}, Reason: why})
+}
+
+// stripColours appends text without its ANSI escape sequences to dst.
+func stripColours(dst, text []byte) []byte {
+	for {
+		i := bytes.IndexByte(text, '\x1b')
+		if i < 0 {
+			return append(dst, text...)
+		}
+		dst = append(dst, text[:i]...)
+		text = text[i+1:]
+		if len(text) == 0 || text[0] != '[' {
+			continue
+		}
+		text = text[1:]
+		for len(text) > 0 && (text[0] < 0x40 || text[0] > 0x7e) { // parameters
+			text = text[1:]
+		}
+		if len(text) > 0 { // final letter
+			text = text[1:]
+		}
+	}
+}
