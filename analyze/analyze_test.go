@@ -184,8 +184,8 @@ func TestQuantilesAreType7(t *testing.T) {
 }
 
 func TestThinQuantiles(t *testing.T) {
-	for p, n := range map[float64]int{50: 2, 90: 10, 95: 20, 99: 100, 99.9: 1000, 10: 10} {
-		if got := samplesFor(p); got != n {
+	for p, n := range map[float64]int{50: 2, 90: 10, 95: 20, 99: 100, 99.9: 1000, 10: 2, 100: 1} {
+		if got := SamplesFor(p); got != n {
 			t.Errorf("p%v needs %d samples, want %d", p, got, n)
 		}
 	}
@@ -280,7 +280,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"nothing", nil, PhaseNone, ConfidenceNone, "nothing can be said"},
 		{"no first token anywhere", repeat(12, line(-1, 1000, 600)), PhaseNone, ConfidenceNone, "RUST_LOG"},
-		{"prefill", repeat(12, line(9000, 10_000, 600)), PhasePrefill, ConfidenceHigh, "Prefill dominates: 90 %"},
+		{"prefill", repeat(12, line(9000, 10_000, 600)), PhasePrefill, ConfidenceHigh, "Prefill dominates: 90.0 %"},
 		{"decode", repeat(12, line(1000, 21_000, 600)), PhaseDecode, ConfidenceHigh, "the stream keeps its rate"},
 		{"slow decode", repeat(12, line(1000, 101_000, 600)), PhaseDecode, ConfidenceHigh, "the stream is slow"},
 		{"balanced", repeat(12, line(5000, 10_000, 600)), PhaseBalanced, ConfidenceHigh, "share the time"},

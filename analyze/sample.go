@@ -68,20 +68,19 @@ func (s *sample) dist(ps []float64) *Dist {
 			P:     p,
 			Value: s.quantile(p),
 			CI:    quantileCI(x, p),
-			Thin:  n < samplesFor(p),
+			Thin:  n < SamplesFor(p),
 		})
 	}
 	return d
 }
 
-// samplesFor returns how many samples the quantile p needs to be more than an
-// echo of the maximum (or, below the median, of the minimum).
-func samplesFor(p float64) int {
-	tail := min(100-p, p) / 100
-	if tail <= 0 {
-		return 1
+// SamplesFor returns how many samples the quantile p (percent) needs to be more
+// than an echo of the maximum: ⌈1/(1−p/100)⌉.
+func SamplesFor(p float64) int {
+	if p >= 100 {
+		return 1 // the maximum itself
 	}
-	return int(math.Ceil(1/tail - 1e-9))
+	return int(math.Ceil(100/(100-p) - 1e-9)) // 100−99.9 is not exactly 0.1
 }
 
 // quantileCI returns the 95 % confidence interval of the quantile p (percent)

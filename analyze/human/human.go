@@ -1,5 +1,6 @@
-// Package human writes figures the way people read them. One rule for all
-// reports: a figure has the same form in a headline, a table and a chart.
+// Package human writes figures the way people read them: one rule for every
+// place, so that a figure has the same form in a headline, a table and a chart.
+// What is not defined (NaN, Inf) is written as Undefined.
 package human
 
 import (
@@ -8,110 +9,209 @@ import (
 	"strings"
 )
 
-// Duration writes a time in ms: 280 ms, 2.84 s, 48.2 s, 12 min 5 s, 3 h 20 min.
-func Duration(ms float64) string {
-	a := math.Abs(ms)
-	switch {
-	case a < 10 && a != math.Trunc(a):
-		return trim(ms, 2) + " ms"
-	case a < 999.5:
-		return trim(ms, 0) + " ms"
-	case a < 99_950:
-		return digits(ms/1000, 3) + " s"
-	case a < 599_500:
-		return trim(ms/1000, 0) + " s"
-	}
-	s := int64(math.Round(ms / 1000))
-	sign := ""
-	if s < 0 {
-		sign, s = "-", -s
-	}
-	if s < 3600 {
-		return sign + strconv.FormatInt(s/60, 10) + " min" + rest(s%60, " s")
-	}
-	m := (s + 30) / 60
-	if m < 48*60 {
-		return sign + strconv.FormatInt(m/60, 10) + " h" + rest(m%60, " min")
-	}
-	h := (m + 30) / 60
-	return sign + strconv.FormatInt(h/24, 10) + " d" + rest(h%24, " h")
+// Undefined stands where a figure is not defined.
+const Undefined = "—"
+
+// A unit of time with its length in ms.
+type unit struct {
+	name string
+	ms   float64
 }
 
-func rest(n int64, unit string) string {
-	if n == 0 {
-		return ""
+var (
+	unitMs  = unit{"ms", 1}
+	unitSec = unit{"s", 1000}
+	unitMin = unit{"min", 60_000}
+	unitHr  = unit{"h", 3_600_000}
+)
+
+// timeUnit is the rule for every duration in a report: ms below one second, s
+// up to five minutes, min up to three hours. The limits lie where three digits
+// would round up to the next unit, so that "1000 ms" never comes out.
+func timeUnit(ms float64) unit {
+	switch ms = math.Abs(ms); {
+	case ms < 999.5:
+		return unitMs
+	case ms < 299_500:
+		return unitSec
+	case ms < 10_770_000:
+		return unitMin
 	}
-	return " " + strconv.FormatInt(n, 10) + unit
+	return unitHr
+}
+
+// Duration writes a time given in ms: 280 ms, 1.58 s, 48.2 s, 12.3 min.
+func Duration(ms float64) string {
+	if !Defined(ms) {
+		return Undefined
+	}
+	u := timeUnit(ms)
+	return significant(ms/u.ms) + " " + u.name
+}
+
+func DurationOr(ms *float64) string {
+	if ms == nil {
+		return Undefined
+	}
+	return Duration(*ms)
+}
+
+// Difference writes a duration with its sign: +1.20 s, −300 ms.
+func Difference(ms float64) string {
+	switch {
+	case !Defined(ms):
+		return Undefined
+	case ms < 0:
+		return "−" + Duration(-ms)
+	}
+	return "+" + Duration(ms)
+}
+
+// DurationInterval writes both ends in the unit of the value between them, so
+// that the eye can compare: 0.320 – 2.84 beside 1.58 s.
+func DurationInterval(ci [2]float64, value float64) string {
+	if !Defined(ci[0]) || !Defined(ci[1]) {
+		return Undefined
+	}
+	u := timeUnit(value)
+	return significant(ci[0]/u.ms) + " – " + significant(ci[1]/u.ms)
+}
+
+// Limit writes a duration that the user chose, digit for digit: 5 s, 1.234 s.
+func Limit(ms float64) string {
+	if !Defined(ms) {
+		return Undefined
+	}
+	u := timeUnit(ms)
+	return strconv.FormatFloat(ms/u.ms, 'f', -1, 64) + " " + u.name
+}
+
+// LimitRate is a limit in tokens per second.
+func LimitRate(v float64) string {
+	if !Defined(v) {
+		return Undefined
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64) + " tok/s"
+}
+
+// Number writes tokens per second without the unit, for columns that name it.
+func Number(v float64) string {
+	if !Defined(v) {
+		return Undefined
+	}
+	return significant(v)
 }
 
 // Rate writes tokens per second: 45.5 tok/s.
-func Rate(v float64) string { return digits(v, 3) + " tok/s" }
-
-// Percent writes a share 0..1: 93.8 %.
-func Percent(share float64) string {
-	p := share * 100
-	if p != 0 && math.Abs(p) < 0.05 {
-		return "<0.1 %"
+func Rate(v float64) string {
+	if !Defined(v) {
+		return Undefined
 	}
-	if p < 100 && p > 99.9 {
+	return significant(v) + " tok/s"
+}
+
+// Quantity writes a number of tokens, which a quantile may have made fractional.
+func Quantity(v float64) string {
+	switch {
+	case !Defined(v):
+		return Undefined
+	case v == math.Trunc(v) || math.Abs(v) >= 100:
+		return group(strconv.FormatFloat(v, 'f', 0, 64))
+	}
+	return significant(v)
+}
+
+func Interval(ci [2]float64, write func(float64) string) string {
+	return write(ci[0]) + " – " + write(ci[1])
+}
+
+// Percent writes a part of one as percent: 6.2 %. What is neither nothing nor
+// all never looks like it.
+func Percent(v float64) string {
+	switch {
+	case !Defined(v):
+		return Undefined
+	case v == 0 || v == 1:
+		return strconv.FormatFloat(100*v, 'f', 0, 64) + " %"
+	case v > 0 && v < 0.001:
+		return "<0.1 %"
+	case v > 0.9995 && v < 1:
 		return ">99.9 %"
 	}
-	return digits(p, 3) + " %"
+	return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
 }
 
-// Count writes a whole number with thousands apart: 12,300.
-func Count(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
+func PercentOr(v *float64) string {
+	if v == nil {
+		return Undefined
 	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
+	return Percent(*v)
 }
 
-// Bytes writes a size: 1.05 GB.
-func Bytes(n int64) string {
-	v := float64(n)
-	for _, unit := range []string{"B", "kB", "MB", "GB", "TB"} {
-		if math.Abs(v) < 999.5 || unit == "TB" {
-			return digits(v, 3) + " " + unit
-		}
-		v /= 1000
+// RelativeError writes a relative error: ± 34 %, ± 0.3 %, ± <0.1 %.
+func RelativeError(v float64) string {
+	switch {
+	case !Defined(v):
+		return Undefined
+	case v < 0.001:
+		return "± <0.1 %"
+	case v < 0.0995:
+		return "± " + strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
 	}
-	return ""
+	return "± " + strconv.FormatFloat(100*v, 'f', 0, 64) + " %"
 }
 
-// Plural writes a count with its noun: 1 request, 2 requests.
-func Plural(n int, noun string) string {
+// Count writes a whole number with its thousands apart: 1,234,567.
+func Count[T ~int | ~int64](n T) string { return group(strconv.FormatInt(int64(n), 10)) }
+
+// Plural writes a number with its noun: 1 request, 2 requests.
+func Plural[T ~int | ~int64](n T, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return Count(int64(n)) + " " + noun + "s"
+	return Count(n) + " " + noun + "s"
 }
 
-// digits writes v with n significant digits, whole digits never lost.
-func digits(v float64, n int) string {
-	decimals := n
-	for a := math.Abs(v); a >= 1 && decimals > 0; a /= 10 {
-		decimals--
+// Bytes writes a size in powers of ten, as disks are sold and tools print it.
+func Bytes(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10) + " B"
 	}
-	if math.Abs(v) < 1 {
-		decimals = n - 1
+	v, units := float64(n)/1000, []string{"kB", "MB", "GB", "TB", "PB", "EB"}
+	for v >= 999.5 && len(units) > 1 {
+		v, units = v/1000, units[1:]
 	}
-	return trim(v, decimals)
+	return significant(v) + " " + units[0]
 }
 
-// trim writes v with up to that many decimals, without zeros at the end.
-func trim(v float64, decimals int) string {
-	s := strconv.FormatFloat(v, 'f', decimals, 64)
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	if s == "-0" {
+// significant writes three significant digits, or all digits before the point
+// where these are more. Zero is just 0.
+func significant(v float64) string {
+	if v == 0 {
 		return "0"
 	}
-	return s
+	// The exponent is taken after rounding: 9.996 is 10.0, not 10.00.
+	e := strconv.FormatFloat(v, 'e', 2, 64)
+	exp, _ := strconv.Atoi(e[strings.IndexByte(e, 'e')+1:])
+	// Below a millionth of a unit the figure is noise; keep the column narrow.
+	return group(strconv.FormatFloat(v, 'f', min(max(0, 2-exp), 6), 64))
 }
+
+// group puts commas between the thousands of a decimal number.
+func group(s string) string {
+	whole, rest, _ := strings.Cut(s, ".")
+	sign := ""
+	if strings.HasPrefix(whole, "-") {
+		sign, whole = "−", whole[1:]
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if rest != "" {
+		rest = "." + rest
+	}
+	return sign + whole + rest
+}
+
+// Defined reports whether v is a number.
+func Defined(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

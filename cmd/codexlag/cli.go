@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"runtime/debug"
 	"strings"
 
@@ -107,6 +108,18 @@ func wantsVersion(args []string) bool {
 		}
 	}
 	return false
+}
+
+// commandNames lists the commands.
+func commandNames() []string {
+	t := reflect.TypeFor[cli]()
+	var names []string
+	for i := range t.NumField() {
+		if _, ok := t.Field(i).Tag.Lookup("cmd"); ok {
+			names = append(names, strings.ToLower(t.Field(i).Name))
+		}
+	}
+	return names
 }
 
 // version names the build: the module's version or the commit it was built from.

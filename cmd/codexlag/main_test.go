@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files; read the diff")
+
+// The tests run the program as a user would, from the top of the checkout.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := os.Chdir("../.."); err != nil {
+		panic(err)
+	}
+	time.Local = time.UTC
+	for _, v := range []string{"CODEX_HOME", "NO_COLOR"} {
+		os.Unsetenv(v)
+	}
+	os.Exit(m.Run())
+}
+
+// A result is what one call of the program came to.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+func codexlag(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	var out, err bytes.Buffer
+	code := run(t.Context(), strings.NewReader(stdin), &out, &err, args)
+	return result{code, out.String(), err.String()}
+}
+
+// golden compares the output of a call with testdata/golden/NAME.
+func golden(t *testing.T, name string, args ...string) {
+	t.Helper()
+	got := codexlag(t, "", args...)
+	if got.code != exitOK {
+		t.Fatalf("codexlag %s: exit %d: %s", strings.Join(args, " "), got.code, got.stderr)
+	}
+	compare(t, name, got.stdout+got.stderr)
+}
+
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test ./cmd/codexlag -update rewrites it):\n%s", path, got)
+	}
+}
+
+func TestQuickstartReports(t *testing.T) {
+	const logs = "testdata/quickstart"
+	golden(t, "quickstart.md", logs)
+	golden(t, "quickstart.txt", "--format", "text", logs)
+	golden(t, "quickstart.html", "--format", "html", logs)
+	golden(t, "quickstart.json", "--format", "json", logs)
+	golden(t, "quickstart.csv", "--format", "csv", logs)
+	golden(t, "quickstart-by-label-and-model.md", "--by", "label", "--by", "model", logs)
+	golden(t, "quickstart-requests.csv", "requests", "--format", "csv", logs)
+	golden(t, "quickstart-requests.txt", "requests", logs+"/experiment-long-input.log")
+}
+
+func TestHelp(t *testing.T) {
+	golden(t, "help.txt", "--help")
+	golden(t, "help-requests.txt", "requests", "--help")
+}
+
+func TestExitCodes(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := write("good.log", "[request] first_token_ms=320 total_tokens=2180 total_ms=48200\n")
+	text := write("notes.txt", "nothing here\n")
+	bad := write("bad.jsonl", `{"first_token_ms":1,"total_ms":2}`+"\n"+`{"first_token_ms":1,"total_`+"\n")
+	missing := filepath.Join(dir, "missing")
+	for _, c := range []struct {
+		name   string
+		args   []string
+		code   int
+		stderr string
+	}{
+		{"a good log", []string{good}, exitOK, ""},
+		{"a missing path", []string{missing}, exitIO, "missing"},
+		{"a missing path beside a good log", []string{missing, good}, exitIO, "missing"},
+		{"a mistyped command", []string{"reqests"}, exitIO, `did you mean the command "requests"?`},
+		{"no such flag", []string{"--no-such-flag"}, exitUsage, "no-such-flag"},
+		{"a mistyped flag", []string{"--min-token", "5", good}, exitUsage, "min-tokens"},
+		{"a bad flag value", []string{"--slo", "ttft=fast", good}, exitUsage, "800ms"},
+		{"a bad limit", []string{"--slo", "speed=5", good}, exitUsage, "ttft and tps"},
+		{"a bad percentile", []string{"--percentiles", "101", good}, exitUsage, "percentiles"},
+		{"a bad time", []string{"--since", "soon", good}, exitUsage, "2026-09-01"},
+		{"a bad time zone", []string{"--timezone", "Mars/Base", good}, exitUsage, "IANA"},
+		{"a bad key", []string{"--by", "colour", good}, exitUsage, "model"},
+		{"a bad condition", []string{"--where", "model", good}, exitUsage, "KEY=VALUE"},
+		{"an unknown ending", []string{"-o", filepath.Join(dir, "r.xyz"), good}, exitUsage, ".md"},
+		{"no folder to write to", []string{"-o", filepath.Join(dir, "no", "r.md"), good}, exitIO, "r.md"},
+		{"a gate that is met", []string{"--slo-min", "100%", good}, exitOK, ""},
+		{"a gate that is not met", []string{"--slo", "ttft=1ms", "--slo-min", "0.5", good}, exitGate, "0 of 1"},
+		{"nothing usable", []string{text}, exitNothing, "1 file of no known format"},
+		{"nothing passes the filter", []string{"--model", "x", good}, exitNothing, "nothing usable"},
+		{"an unreadable line", []string{bad}, exitOK, ""},
+		{"an unreadable line, strictly", []string{"--strict", bad}, exitIO, "bad.jsonl:2"},
+		{"a path that is a bad pattern", []string{"[", good}, exitIO, "["},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := codexlag(t, "", c.args...)
+			if got.code != c.code || !strings.Contains(got.stderr, c.stderr) || c.stderr == "" && got.stderr != "" {
+				t.Errorf("exit %d, want %d; stderr %q, want %q in it", got.code, c.code, got.stderr, c.stderr)
+			}
+		})
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out, err bytes.Buffer
+	if code := run(ctx, strings.NewReader(""), &out, &err, []string{"testdata/quickstart"}); code != exitInterrupted || out.Len() > 0 {
+		t.Errorf("exit %d, output %q", code, out.String())
+	}
+}
+
+func TestVersion(t *testing.T) {
+	if got := codexlag(t, "", "--version"); got.code != exitOK || !strings.HasPrefix(got.stdout, "codexlag ") || strings.Count(got.stdout, "\n") != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestStandardInput(t *testing.T) {
+	got := codexlag(t, "[request] first_token_ms=320 total_tokens=2180 total_ms=48200", "requests", "--format", "ndjson", "-")
+	if got.code != exitOK || !strings.Contains(got.stdout, `"source":"-:1"`) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestOutputFiles(t *testing.T) {
+	dir := t.TempDir()
+	var args []string
+	for _, name := range []string{"r.md", "r.txt", "r.html", "r.json", "r.csv"} {
+		args = append(args, "-o", filepath.Join(dir, name))
+	}
+	if got := codexlag(t, "", append(args, "testdata/quickstart")...); got.code != exitOK || got.stdout != "" {
+		t.Fatalf("%+v", got)
+	}
+	for name, want := range map[string]string{"r.md": "| ", "r.txt": "TTFT", "r.html": "<html", "r.json": `"schema"`, "r.csv": "by,key"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: error %v, content lacks %q", name, err, want)
+		}
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, ".*"))
+	if len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A full disk or a closed pipe is an error, not a report that ends early.
+func TestWriteErrors(t *testing.T) {
+	for _, args := range [][]string{{"testdata/quickstart"}, {"--format", "json", "testdata/quickstart"}, {"--format", "csv", "testdata/quickstart"}, {"--format", "html", "testdata/quickstart"},
+		{"--format", "text", "testdata/quickstart"}, {"requests", "testdata/quickstart"}, {"requests", "--format", "csv", "testdata/quickstart"}, {"requests", "--format", "ndjson", "testdata/quickstart"}} {
+		var stderr bytes.Buffer
+		if code := run(t.Context(), strings.NewReader(""), fullDisk{}, &stderr, args); code != exitIO || !strings.Contains(stderr.String(), "no space") {
+			t.Errorf("%v: exit %d, stderr %q", args, code, stderr.String())
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// How many logs are read at once does not show.
+func TestJobsDoNotMatter(t *testing.T) {
+	for _, args := range [][]string{{"--format", "json", "--by", "model", "testdata/quickstart"}, {"requests", "--format", "ndjson", "testdata/quickstart"}} {
+		want := codexlag(t, "", append([]string{"--jobs", "1"}, args...)...)
+		for _, jobs := range []string{"2", "8"} {
+			if got := codexlag(t, "", append([]string{"--jobs", jobs}, args...)...); got != want {
+				t.Errorf("%v: --jobs %s differs from --jobs 1", args, jobs)
+			}
+		}
+	}
+}
+
+// Reading logs one by one and all together tells of the same requests.
+func TestSplitIsWhole(t *testing.T) {
+	files, err := filepath.Glob("testdata/quickstart/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts string
+	for _, f := range files {
+		parts += codexlag(t, "", "requests", "--format", "ndjson", f).stdout
+	}
+	if whole := codexlag(t, "", "requests", "--format", "ndjson", "testdata/quickstart").stdout; parts != whole {
+		t.Error("the requests differ")
+	}
+}
+
+func TestFilters(t *testing.T) {
+	requests := func(args ...string) float64 {
+		t.Helper()
+		got := codexlag(t, "", append(append([]string{"--format", "json"}, args...), "testdata/quickstart")...)
+		var r struct{ Overall struct{ Requests float64 } }
+		if err := json.Unmarshal([]byte(got.stdout), &r); err != nil {
+			t.Fatalf("%v: %v: %s", args, err, got.stderr)
+		}
+		return r.Overall.Requests
+	}
+	all := requests()
+	morning := requests("--until", "2026-11-24T12:00:00Z")
+	if rest := requests("--since", "2026-11-24T12:00:00Z"); morning+rest != all || morning == 0 || rest == 0 {
+		t.Errorf("%v before noon, %v after, %v in all", morning, rest, all)
+	}
+	if n := requests("--where", "label=long-input"); n != 24 {
+		t.Errorf("%v long inputs, want 24", n)
+	}
+	if n := requests("--session", "nightly-*"); n != 30 {
+		t.Errorf("%v nightly requests, want 30", n)
+	}
+	if mini, other := requests("--model", "gpt-5.4-mini"), requests("--model", "gpt-5.4,gpt-5.2-codex"); mini+other != all {
+		t.Errorf("%v + %v requests by model, %v in all", mini, other, all)
+	}
+}
+
+func TestParseWhen(t *testing.T) {
+	zone := time.FixedZone("here", 3600)
+	now := time.Date(2026, 9, 10, 12, 30, 0, 0, zone)
+	for s, want := range map[string]string{
+		"2026-09-01": "2026-09-01T00:00:00+01:00", "2026-09-01T12:00:00Z": "2026-09-01T12:00:00Z", "2026-09-01T12:00": "2026-09-01T12:00:00+01:00",
+		"-3d": "2026-09-07T12:30:00+01:00", "24h": "2026-09-09T12:30:00+01:00", "1w": "2026-09-03T12:30:00+01:00", "-90m": "2026-09-10T11:00:00+01:00",
+		"today": "2026-09-10T00:00:00+01:00", "yesterday": "2026-09-09T00:00:00+01:00", "now": "2026-09-10T12:30:00+01:00",
+	} {
+		got, err := parseWhen("since", s, now, zone)
+		if err != nil || got.Format(time.RFC3339) != want {
+			t.Errorf("%s: %v %v, want %s", s, got.Format(time.RFC3339), err, want)
+		}
+	}
+	for _, s := range []string{"soon", "3x", "--3d", "2026-13-01", "d", "-"} {
+		if got, err := parseWhen("since", s, now, zone); err == nil {
+			t.Errorf("%q is taken for %v", s, got)
+		}
+	}
+}

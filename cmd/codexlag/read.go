@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"codexlag/analyze"
+	"codexlag/analyze/human"
+	"codexlag/parse"
+	"codexlag/parse/record"
+)
+
+// A reading is what reading the logs came to, beside the records.
+type reading struct {
+	*parse.Summary
+	strict   bool
+	timeless int // requests that --since or --until left out for want of a time
+}
+
+// read reads the logs that the flags name and passes the records that the
+// filters keep to sink. What could not be read is told on standard error.
+func (f *inputFlags) read(env *environment, zone *time.Location, sink func(record.Record)) (*reading, error) {
+	filter, err := f.filter(now(), zone)
+	if err != nil {
+		return nil, err
+	}
+	if f.Jobs < 0 {
+		return nil, usageError("--jobs: %d is negative", f.Jobs)
+	}
+	paths, err := f.paths()
+	if err != nil {
+		return nil, err
+	}
+	rd := &reading{strict: f.Strict}
+	rd.Summary = parse.Read(env.ctx, paths, parse.Options{Jobs: f.Jobs, Location: zone, Stdin: env.stdin}, func(r record.Record) {
+		if rd.keep(&filter, r) {
+			sink(r)
+		}
+	})
+	if err := env.ctx.Err(); err != nil {
+		return nil, err
+	}
+	rd.tell(env)
+	return rd, nil
+}
+
+// paths returns the paths of the command line, else the home of Codex.
+func (f *inputFlags) paths() ([]string, error) {
+	if len(f.Paths) > 0 {
+		return f.Paths, nil
+	}
+	if home := os.Getenv("CODEX_HOME"); home != "" {
+		return strings.Split(home, ","), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, fmt.Errorf("looking for ~/.codex: %w; name a directory of logs", err)
+	}
+	path := filepath.Join(home, ".codex")
+	if _, err := os.Stat(path); err != nil {
+		return nil, &exitError{exitNothing, "no PATH given and there is no " + path + "; name a directory of logs, or set CODEX_HOME"}
+	}
+	return []string{path}, nil
+}
+
+func (rd *reading) keep(f *analyze.Filter, r record.Record) bool {
+	switch r := r.(type) {
+	case *record.Request:
+		if f.NeedsTime() && r.End.IsZero() {
+			rd.timeless++
+		}
+		return f.Keeps(r)
+	case *record.Turn:
+		return f.KeepsTurn(r)
+	}
+	return true
+}
+
+// tell warns of what could not be read and of what was left out.
+func (rd *reading) tell(env *environment) {
+	for _, p := range rd.Problems {
+		if p.Named || rd.strict {
+			fmt.Fprintf(env.stderr, "codexlag: %v%s\n", p.Err, didYouMean(p.Path))
+		} else {
+			env.warn("%v", p.Err)
+		}
+	}
+	for _, l := range rd.Logs {
+		if l.Err != nil {
+			env.warn("%v; what was read before is reported", l.Err)
+		}
+	}
+	if rd.timeless > 0 {
+		env.warn("%s without a time left out: --since and --until cannot place them", human.Plural(rd.timeless, "request"))
+	}
+}
+
+// inputs counts what was read.
+func (rd *reading) inputs() analyze.Inputs {
+	in := analyze.Inputs{Files: len(rd.Logs), Formats: map[string]int{"request": 0, "rollout": 0, "trace": 0}}
+	for _, l := range rd.Logs {
+		in.Bytes += l.Bytes
+		in.Lines += l.Lines
+		if l.Format != record.FormatUnknown {
+			in.Formats[string(l.Format)]++
+		}
+	}
+	return in
+}
+
+// verdict returns the error that the exit code must tell although the report
+// was written: a PATH of the command line that could not be read, or, with
+// --strict, anything unreadable. The problems themselves were told.
+func (rd *reading) verdict() error {
+	for _, p := range rd.Problems {
+		if p.Named || rd.strict {
+			return &exitError{code: exitIO}
+		}
+	}
+	for _, l := range rd.Logs {
+		if l.Err != nil && (l.Named || rd.strict) {
+			return &exitError{code: exitIO}
+		}
+		if rd.strict && l.FirstUnreadable > 0 {
+			return &exitError{exitIO, fmt.Sprintf("--strict: %s:%d cannot be read (%s in all the log)", l.Path, l.FirstUnreadable, human.Plural(l.Unreadable(), "such line"))}
+		}
+	}
+	return nil
+}
+
+// nothing explains why there is no report.
+func (rd *reading) nothing() error {
+	if err := rd.verdict(); err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("nothing usable found: no log with the timing of a request")
+	exec, unknown, rollouts := 0, 0, 0
+	for _, l := range rd.Logs {
+		switch l.Format {
+		case record.FormatExec:
+			exec++
+		case record.FormatRollout:
+			rollouts++
+		case record.FormatUnknown:
+			unknown++
+		}
+	}
+	fmt.Fprintf(&b, " among %s", human.Plural(len(rd.Logs), "file"))
+	if exec > 0 {
+		fmt.Fprintf(&b, "; %s of codex exec --json, which carries no times: name the session files (~/.codex/sessions) as well, or keep its trace with RUST_LOG=codex_otel=info codex exec … 2> trace.log", human.Plural(exec, "file"))
+	}
+	if rollouts > 0 {
+		fmt.Fprintf(&b, "; %s without timing or outside the filters", human.Plural(rollouts, "session file"))
+	}
+	if unknown > 0 {
+		fmt.Fprintf(&b, "; %s of no known format", human.Plural(unknown, "file"))
+	}
+	return &exitError{exitNothing, b.String()}
+}
+
+// didYouMean suggests a command for a path that does not exist and is spelled
+// nearly like one: without a command, kong takes the first word for a path.
+func didYouMean(path string) string {
+	for _, name := range commandNames() {
+		if path != name && editDistance(path, name) <= 2 {
+			return fmt.Sprintf("; did you mean the command %q?", name)
+		}
+	}
+	return ""
+}
+
+// editDistance counts the letters to insert, delete or replace (Levenshtein).
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

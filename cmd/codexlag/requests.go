@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"codexlag/analyze"
+	"codexlag/parse/record"
+	"codexlag/report"
+)
+
+// requestsCmd lists requests one by one.
+type requestsCmd struct {
+	inputFlags
+	figureFlags
+
+	Format string `placeholder:"FORMAT" enum:",text,csv,ndjson" default:"" group:"Output" help:"text (a table), csv or ndjson (default: text)."`
+	Output string `short:"o" placeholder:"FILE" group:"Output" help:"Write to FILE instead."`
+}
+
+// Run reads the logs and writes a line for each request as it comes.
+func (c *requestsCmd) Run(env *environment) (err error) {
+	env.quiet = c.Quiet
+	zone, err := location(c.Timezone)
+	if err != nil {
+		return err
+	}
+	options, err := c.figureFlags.options(zone)
+	if err != nil {
+		return err
+	}
+	var w io.Writer = env.stdout
+	if c.Output != "" {
+		f, err := os.Create(c.Output)
+		if err != nil {
+			return fmt.Errorf("writing the requests: %w", err)
+		}
+		defer func() {
+			if err2 := f.Close(); err == nil && err2 != nil {
+				err = fmt.Errorf("writing the requests: %w", err2)
+			}
+		}()
+		w = f
+	}
+	format := c.Format
+	if format == "" {
+		format = "text"
+	}
+	out, err := report.NewRequestWriter(w, format, zone)
+	if err != nil {
+		return err
+	}
+	requests := 0
+	var writeErr error
+	read, err := c.read(env, zone, func(r record.Record) {
+		if q, ok := r.(*record.Request); ok && writeErr == nil {
+			requests++
+			writeErr = out.Write(analyze.NewRequest(q, &options))
+		}
+	})
+	if err == nil {
+		err = writeErr
+	}
+	if err2 := out.Close(); err == nil {
+		err = err2
+	}
+	if err != nil {
+		return fmt.Errorf("writing the requests: %w", err)
+	}
+	if requests == 0 {
+		return read.nothing()
+	}
+	return read.verdict()
+}

@@ -1,0 +1,168 @@
+package parse
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"codexlag/parse/record"
+	"codexlag/parse/source"
+)
+
+// Options shape reading.
+type Options struct {
+	Jobs     int            // logs read at once; 0: one a core
+	Location *time.Location // of timestamps without a zone; nil: UTC
+	Stdin    io.Reader      // what the path - stands for
+}
+
+// A Summary is what Read met, beside the records.
+type Summary struct {
+	Logs     []Log            // that were read, in the order of their records
+	Skipped  []source.Skipped // that were found and not opened
+	Problems []source.Problem
+}
+
+// A Log is one log that was read.
+type Log struct {
+	Info
+	Named bool // on the command line itself, not found below it
+}
+
+// Unreadable returns how many lines of the log cannot be read.
+func (i *Info) Unreadable() int {
+	n := 0
+	for why, k := range i.Dropped {
+		if why.Unreadable() {
+			n += k
+		}
+	}
+	return n
+}
+
+// Read reads the logs that paths name, several at once, and passes their
+// records to sink, one at a time and in an order that depends only on the
+// logs: traces first, then session files, each by path. A request that several
+// logs tell of comes once. Read ends early when ctx is done.
+func Read(ctx context.Context, paths []string, o Options, sink func(record.Record)) *Summary {
+	if o.Location == nil {
+		o.Location = time.UTC
+	}
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+	found := source.Expand(paths)
+	s := &Summary{Skipped: found.Skipped, Problems: found.Problems}
+	j := newJoiner(sink)
+	sessions, others := bySession(found.Files, o)
+	for _, stage := range [][]source.File{others, sessions} {
+		s.Logs = append(s.Logs, readAll(ctx, stage, o, j.add)...)
+	}
+	j.flush()
+	return s
+}
+
+// bySession parts session files from all others, each in their order.
+func bySession(files []source.File, o Options) (sessions, others []source.File) {
+	for _, f := range files {
+		if isSessionFile(f, o) {
+			sessions = append(sessions, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return sessions, others
+}
+
+// isSessionFile goes by the name that Codex gives its session files, else by
+// the first lines.
+func isSessionFile(f source.File, o Options) bool {
+	if strings.HasPrefix(filepath.Base(f.Path), "rollout-") {
+		return true
+	}
+	if f.Stdin || f.Pipe {
+		return false // can be read only once
+	}
+	s, err := source.Open(f, nil)
+	if err != nil {
+		return false // told when it is read
+	}
+	defer s.Close()
+	r := NewReader(f.Path, nil, o.Location)
+	for line := range bytes.Lines(s.Head(16 << 10)) {
+		if k := r.kindOf(bytes.TrimRight(line, "\r\n")); k != kindNone {
+			return k == kindRollout
+		}
+	}
+	return false
+}
+
+// readAll reads files with several workers; records come out in their order.
+func readAll(ctx context.Context, files []source.File, o Options, sink func(record.Record)) []Log {
+	logs := make([]Log, len(files))
+	gate := newTurnstile(len(files), sink)
+	var next int
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	for range min(o.Jobs, len(files)) {
+		workers.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= len(files) {
+					return
+				}
+				logs[i] = readOne(ctx, files[i], o, func(r record.Record) { gate.pass(i, r) })
+				gate.finish(i)
+			}
+		})
+	}
+	workers.Wait()
+	return logs
+}
+
+// readOne reads one log. A fault of the program itself ends that log only.
+func readOne(ctx context.Context, f source.File, o Options, sink func(record.Record)) (l Log) {
+	l = Log{Info: Info{Path: f.Path, Format: record.FormatUnknown}, Named: f.Named}
+	defer func() {
+		if p := recover(); p != nil {
+			l.Err = fmt.Errorf("%s: fault in codexlag, please report it: %v", f.Path, p)
+		}
+	}()
+	if l.Err = ctx.Err(); l.Err != nil {
+		return l
+	}
+	s, err := source.Open(f, o.Stdin)
+	if err != nil {
+		l.Err = err
+		return l
+	}
+	defer s.Close()
+	r := NewReader(f.Path, interruptible{ctx, s}, o.Location)
+	for r.Scan() {
+		sink(r.Record())
+	}
+	l.Info = r.Info()
+	return l
+}
+
+// An interruptible ends with the context's error when that is done.
+type interruptible struct {
+	ctx context.Context
+	src io.Reader
+}
+
+func (r interruptible) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.src.Read(b)
+}

@@ -1,0 +1,74 @@
+package parse
+
+import (
+	"sync"
+
+	"codexlag/parse/record"
+)
+
+// maxHeld bounds what one log may have waiting while another is at its turn.
+const maxHeld = 4096
+
+// A turnstile lets logs be read in parallel and their records come out in the
+// order of the logs, so that the result does not depend on who was faster. The
+// log whose turn it is passes its records straight on; those of the others
+// are held, and a log with many held waits.
+type turnstile struct {
+	sink func(record.Record)
+
+	mu    sync.Mutex
+	moved sync.Cond
+	turn  int // index of the log whose turn it is
+	held  [][]record.Record
+	done  []bool
+}
+
+func newTurnstile(logs int, sink func(record.Record)) *turnstile {
+	t := &turnstile{sink: sink, held: make([][]record.Record, logs), done: make([]bool, logs)}
+	t.moved.L = &t.mu
+	return t
+}
+
+// pass takes the next record of log i. The record may be reused afterwards.
+func (t *turnstile) pass(i int, r record.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i != t.turn && len(t.held[i]) >= maxHeld {
+		t.moved.Wait()
+	}
+	if i != t.turn {
+		t.held[i] = append(t.held[i], keep(r))
+		return
+	}
+	t.release(i)
+	t.sink(r)
+}
+
+// keep returns r so that it outlives its reader. Requests of request lines are
+// reused by their decoder; all others are made once each.
+func keep(r record.Record) record.Record {
+	if q, ok := r.(*record.Request); ok && q.Format == record.FormatRequest {
+		c := *q
+		return &c
+	}
+	return r
+}
+
+func (t *turnstile) release(i int) {
+	for _, r := range t.held[i] {
+		t.sink(r)
+	}
+	t.held[i] = nil
+}
+
+// finish says that log i is over.
+func (t *turnstile) finish(i int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done[i] = true
+	for t.turn < len(t.done) && t.done[t.turn] {
+		t.release(t.turn)
+		t.turn++
+	}
+	t.moved.Broadcast()
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"slices"
+
+	"codexlag/analyze"
+	"codexlag/analyze/human"
+)
+
+const (
+	maxGroups  = 20 // rows of one dimension; a report must fit in an issue
+	smallGroup = 10 // requests below which a group is a hint (metrics.md, Verdict)
+)
+
+// groups are one table a dimension, in the order in which they were asked for.
+func (b *builder) groups() {
+	var dims []string
+	for _, k := range b.r.Groups {
+		if k.Group != nil && !slices.Contains(dims, k.By) {
+			dims = append(dims, k.By)
+		}
+	}
+	if len(dims) == 0 {
+		return
+	}
+	b.section("Groups")
+	small, pooled := false, false
+	for _, by := range dims {
+		var of []analyze.Keyed
+		for _, k := range b.r.Groups {
+			if k.By == by && k.Group != nil {
+				of = append(of, k)
+			}
+		}
+		b.part("By " + by)
+		b.groupTable(by, of)
+		for _, k := range of[:min(maxGroups, len(of))] {
+			small = small || k.Group.Requests < smallGroup || b.thin(k.Group, b.groupPercentiles()) != ""
+			pooled = pooled || cleanCount(k.Group) < minClean && k.Group.TPS.Pooled != nil
+		}
+	}
+	if small {
+		b.note(thinMark, "too few samples to rely on: fewer than 10 requests, or too few for that percentile")
+	}
+	if pooled {
+		b.note("", "pooled: summed tokens / summed decode time, where fewer than 6 samples are clean; the others are medians of clean TPS")
+	}
+}
+
+func (b *builder) groupTable(by string, groups []analyze.Keyed) {
+	ps := b.groupPercentiles()
+	t := Table{Columns: []Column{{Title: by, Fit: Shorten}, {Title: "n", Right: true},
+		{Title: "Waiting", Right: true, Drop: 2}}}
+	for i, p := range ps {
+		t.Columns = append(t.Columns, Column{Title: "TTFT " + analyze.Quantile{P: p}.Name(), Right: true, Drop: 3 * i})
+	}
+	t.Columns = append(t.Columns, Column{Title: "TPS, tok/s", Right: true})
+	for i, p := range ps {
+		t.Columns = append(t.Columns, Column{Title: "Total " + analyze.Quantile{P: p}.Name(), Right: true, Drop: 1 + 3*i})
+	}
+	t.Columns = append(t.Columns, Column{Title: "Phase", Fit: Wrap})
+	failed := slices.ContainsFunc(groups, func(k analyze.Keyed) bool { return k.Group.Failed > 0 })
+	if failed {
+		t.Columns = append(t.Columns, Column{Title: "Failed", Right: true, Drop: 5})
+	}
+	for _, k := range groups[:min(maxGroups, len(groups))] {
+		row := groupRow(k, ps)
+		if failed {
+			row = append(row, cell(human.Count(k.Group.Failed)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	b.add(t)
+	if more := len(groups) - maxGroups; more > 0 {
+		b.paragraph(plain("… and " + human.Count(more) + " more (see --format json)."))
+	}
+}
+
+func groupRow(k analyze.Keyed, ps []float64) []Cell {
+	g := k.Group
+	key := nameCell(k.Key)
+	if k.Key == "" {
+		key = cell("(not stated)")
+	}
+	n := cell(human.Count(g.Requests))
+	if g.Requests < smallGroup {
+		n.Mark, n.Tone = thinMark, Warn
+	}
+	row := []Cell{key, n, cell(human.PercentOr(k.WaitingShare))}
+	for _, p := range ps {
+		row = append(row, quantileCell(g.TTFT.At(p), human.Duration))
+	}
+	row = append(row, cell(groupRate(g)))
+	for _, p := range ps {
+		row = append(row, quantileCell(g.Total.At(p), human.Duration))
+	}
+	return append(row, phaseCell(g.Verdict))
+}
+
+func cleanCount(g *analyze.Group) int {
+	if g.TPS.Clean == nil {
+		return 0
+	}
+	return g.TPS.Clean.N
+}
+
+// groupRate is the median of the clean rates, or the pooled rate and its name.
+func groupRate(g *analyze.Group) string {
+	if q := g.TPS.Clean.At(50); q != nil && cleanCount(g) >= minClean {
+		return human.Number(q.Value)
+	}
+	if g.TPS.Pooled == nil {
+		return human.Undefined
+	}
+	return human.Number(*g.TPS.Pooled) + " pooled"
+}
+
+// phaseCell is the phase of a group; a modelled one says so.
+func phaseCell(v analyze.Verdict) Cell {
+	if v.Phase == "" || v.Phase == analyze.PhaseNone {
+		return cell(human.Undefined)
+	}
+	c := Cell{Span: Span{Text: v.Phase, Tone: phaseTone(v.Phase)}}
+	if v.Basis == analyze.BasisModelled {
+		c.Text += " (modelled)"
+	}
+	return c
+}

@@ -1,0 +1,189 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"codexlag/analyze"
+	"codexlag/analyze/human"
+)
+
+// New builds the document of a report: the verdict first, then what it stands
+// on, then how far that can be trusted. Sections without content are left out.
+func New(r *analyze.Report) *Document {
+	b := &builder{r: r, all: r.Overall, zone: zone(r.Options.Timezone)}
+	if b.all == nil {
+		b.all = &analyze.Group{}
+	}
+	b.verdict()
+	b.latency()
+	b.split()
+	b.turns()
+	b.tail()
+	b.findings()
+	b.groups()
+	b.noise()
+	b.slowest()
+	b.slo()
+	b.models()
+	b.quality()
+	b.definitions()
+	return &Document{Title: "Codex latency: where the waiting went", Blocks: b.blocks}
+}
+
+// A builder collects the blocks of one report.
+type builder struct {
+	r      *analyze.Report
+	all    *analyze.Group
+	zone   *time.Location // nil: every time in its own
+	blocks []Block
+}
+
+func (b *builder) add(blocks ...Block)     { b.blocks = append(b.blocks, blocks...) }
+func (b *builder) section(title string)    { b.add(Heading{2, title}) }
+func (b *builder) part(title string)       { b.add(Heading{3, title}) }
+func (b *builder) paragraph(spans ...Span) { b.add(Paragraph{spans}) }
+func (b *builder) note(mark, text string)  { b.add(Note{mark, text}) }
+
+// verdict is the first screen: the answer, and in the same breath its doubts.
+func (b *builder) verdict() {
+	v := b.all.Verdict
+	headline := v.Headline
+	if headline == "" {
+		headline = "No request with timing was found."
+	}
+	b.paragraph(Span{Text: headline, Style: Strong, Tone: phaseTone(v.Phase)})
+	if v.Confidence != "" {
+		doubts := ""
+		if len(v.Doubts) > 0 {
+			doubts = " — " + strings.Join(v.Doubts, "; ")
+		}
+		basis := ""
+		if v.Basis != "" && v.Phase != analyze.PhaseNone && v.Phase != "" {
+			basis = " Basis: " + v.Basis + "."
+		}
+		b.paragraph(plain("Confidence: "), Span{Text: v.Confidence, Style: Strong, Tone: confidenceTone(v.Confidence)},
+			plain(sentence(doubts)+basis))
+	}
+	b.paragraph(plain(b.scope()))
+}
+
+// scope says what the figures are about: 2 requests in 2 files, … to ….
+func (b *builder) scope() string {
+	s := human.Plural(b.all.Requests, "request")
+	var not []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{b.all.Failed, "failed"}, {b.all.Aborted, "aborted"}, {b.all.Warmup, "warm-up"}} {
+		if x.n > 0 {
+			not = append(not, human.Count(x.n)+" "+x.what)
+		}
+	}
+	if len(not) > 0 {
+		s += " (" + strings.Join(not, ", ") + ")"
+	}
+	if n := b.all.Turns.Count; n > 0 {
+		s += " and " + human.Plural(n, "turn")
+	}
+	s += " in " + human.Plural(b.r.Inputs.Files, "file")
+	if first, last := b.r.Inputs.First, b.r.Inputs.Last; first != nil && last != nil {
+		from, to := b.time(*first)[:len("2006-01-02 15:04")], b.time(*last)[:len("2006-01-02 15:04")]
+		if from[:len("2006-01-02")] == to[:len("2006-01-02")] {
+			to = to[len("2006-01-02 "):]
+		}
+		s += ", " + from + " to " + to + " (" + b.zoneName(*last) + ")"
+	}
+	return s + "."
+}
+
+// zone is the place of the report's times; nil where its name is unknown here.
+func zone(name string) *time.Location {
+	z, err := time.LoadLocation(name)
+	if err != nil {
+		return nil
+	}
+	return z
+}
+
+func (b *builder) time(t time.Time) string {
+	if b.zone != nil {
+		t = t.In(b.zone)
+	}
+	return t.Format("2006-01-02 15:04:05")
+}
+
+// zoneName names the zone of t: UTC, Europe/Berlin, or its abbreviation.
+func (b *builder) zoneName(t time.Time) string {
+	switch {
+	case b.zone == nil:
+		return t.Format("MST")
+	case b.zone == time.Local:
+		return t.In(b.zone).Format("MST")
+	}
+	return b.zone.String()
+}
+
+// sentence ends a text with a full stop where it has no end yet.
+func sentence(s string) string {
+	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
+		return s
+	}
+	return s + "."
+}
+
+func phaseTone(phase string) Tone {
+	switch phase {
+	case analyze.PhasePrefill:
+		return Prefill
+	case analyze.PhaseDecode:
+		return Decode
+	}
+	return NoTone
+}
+
+func confidenceTone(c string) Tone {
+	if c == analyze.ConfidenceHigh {
+		return NoTone
+	}
+	return Warn
+}
+
+func severityTone(s string) Tone {
+	switch s {
+	case analyze.SeverityInfo:
+		return Info
+	case analyze.SeverityWarn:
+		return Warn
+	case analyze.SeverityBad:
+		return Bad
+	}
+	return NoTone
+}
+
+// percentiles are those that were asked for, or else those that are there.
+func (b *builder) percentiles() []float64 {
+	if len(b.r.Options.Percentiles) > 0 {
+		return b.r.Options.Percentiles
+	}
+	for _, d := range []*analyze.Dist{b.all.Total, b.all.TTFT, b.all.OutputTokens} {
+		if d != nil {
+			var ps []float64
+			for _, q := range d.Quantiles {
+				ps = append(ps, q.P)
+			}
+			return ps
+		}
+	}
+	return nil
+}
+
+// groupPercentiles are the one or two that fit in a table of groups.
+func (b *builder) groupPercentiles() []float64 {
+	ps := b.percentiles()
+	if slices.Contains(ps, 50) && slices.Contains(ps, 90) {
+		return []float64{50, 90}
+	}
+	return ps[:min(2, len(ps))]
+}
