@@ -23,11 +23,16 @@ func ParseDimension(name string) (Dimension, error) {
 			return d, nil
 		}
 	}
+	return "", fmt.Errorf("unknown key %q: one of %s", name, DimensionNames())
+}
+
+// DimensionNames lists the dimensions for a person to read.
+func DimensionNames() string {
 	names := make([]string, len(Dimensions))
 	for i, d := range Dimensions {
 		names[i] = string(d)
 	}
-	return "", fmt.Errorf("unknown key %q: one of %s", name, strings.Join(names, ", "))
+	return strings.Join(names, ", ")
 }
 
 // Key returns the value that r has in dimension d, "" where it has none.

@@ -3,8 +3,10 @@ package parse
 import (
 	"time"
 
+	"codexlag/parse/otlp"
 	"codexlag/parse/record"
 	"codexlag/parse/requestline"
+	"codexlag/parse/trace"
 )
 
 // newDecoder returns the decoder of a kind of line; nil where lines of that
@@ -13,6 +15,10 @@ func newDecoder(k kind, path string, location *time.Location, emit func(record.R
 	switch k {
 	case kindRequest:
 		return requestline.New(path, location, emit)
+	case kindTrace:
+		return trace.New(path, emit)
+	case kindOTLP:
+		return otlp.New(path, emit)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func isSessionFile(f source.File, o Options) bool {
 	if strings.HasPrefix(filepath.Base(f.Path), "rollout-") {
 		return true
 	}
-	if f.Stdin || f.Pipe {
+	if f.Stdin || f.ModTime.IsZero() {
 		return false // can be read only once
 	}
 	s, err := source.Open(f, nil)

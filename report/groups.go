@@ -35,7 +35,7 @@ func (b *builder) groups() {
 		b.part("By " + by)
 		b.groupTable(by, of)
 		for _, k := range of[:min(maxGroups, len(of))] {
-			small = small || k.Group.Requests < smallGroup || b.thin(k.Group, b.groupPercentiles()) != ""
+			small = small || k.Group.Requests < smallGroup || thinGroup(k.Group, b.groupPercentiles())
 			pooled = pooled || cleanCount(k.Group) < minClean && k.Group.TPS.Pooled != nil
 		}
 	}
@@ -95,6 +95,14 @@ func groupRow(k analyze.Keyed, ps []float64) []Cell {
 		row = append(row, quantileCell(g.Total.At(p), human.Duration))
 	}
 	return append(row, phaseCell(g.Verdict))
+}
+
+// thinGroup reports whether a quantile that the group's row shows is marked.
+func thinGroup(g *analyze.Group, ps []float64) bool {
+	return slices.ContainsFunc(ps, func(p float64) bool {
+		ttft, total := g.TTFT.At(p), g.Total.At(p)
+		return ttft != nil && ttft.Thin || total != nil && total.Thin
+	})
 }
 
 func cleanCount(g *analyze.Group) int {

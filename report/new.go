@@ -61,10 +61,10 @@ func (b *builder) verdict() {
 		}
 		basis := ""
 		if v.Basis != "" && v.Phase != analyze.PhaseNone && v.Phase != "" {
-			basis = " Basis: " + v.Basis + "."
+			basis = ", " + v.Basis
 		}
 		b.paragraph(plain("Confidence: "), Span{Text: v.Confidence, Style: Strong, Tone: confidenceTone(v.Confidence)},
-			plain(sentence(doubts)+basis))
+			plain(basis+doubts+"."))
 	}
 	b.paragraph(plain(b.scope()))
 }

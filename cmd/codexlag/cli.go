@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"codexlag/analyze"
 )
 
 // Exit codes, part of the contract with scripts.
@@ -79,6 +81,7 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 		kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Bind(env),
+		kong.Vars{"dimensions": analyze.DimensionNames()},
 	)
 	if err != nil {
 		panic(err) // the grammar above is wrong

@@ -267,3 +267,35 @@ func TestParseWhen(t *testing.T) {
 		}
 	}
 }
+
+// The example in the README is the beginning of the real report.
+func TestReadmeExample(t *testing.T) {
+	const begin, end = "<!-- example: quickstart.md, kept true by a test -->\n", "<!-- end of example -->"
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(readme), begin)
+	example, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatal("README.md has no example")
+	}
+	first, _, _ := strings.Cut(codexlag(t, "", "testdata/quickstart").stdout, "\n## Where the time went")
+	want := quote(first)
+	if *update {
+		if err := os.WriteFile("README.md", []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if example != want {
+		t.Errorf("the example in README.md is not what the program prints (go test ./cmd/codexlag -update):\n%s", want)
+	}
+}
+
+// quote puts a Markdown text into a block quote.
+func quote(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimSpace(s) + "\n") {
+		b.WriteString(strings.TrimRight("> "+line, " \n") + "\n")
+	}
+	return b.String()
+}

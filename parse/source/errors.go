@@ -1,0 +1,39 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+)
+
+// failed says what was being done to a path, why it failed and what to try.
+func failed(doing, path string, err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err // it names the path and the system call, which is no use
+	}
+	try := "check the disk, or read a copy of it"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		try = "check the spelling"
+	case errors.Is(err, fs.ErrPermission):
+		try = "read it as a user who may, or leave it out"
+	}
+	return fmt.Errorf("%s %s: %w; %s", doing, show(path), err, try)
+}
+
+// show returns a path fit for a terminal: names of files can hold anything.
+func show(path string) string {
+	if path == "" || !utf8.ValidString(path) {
+		return strconv.Quote(path)
+	}
+	for _, r := range path {
+		if !unicode.IsPrint(r) {
+			return strconv.Quote(path)
+		}
+	}
+	return path
+}

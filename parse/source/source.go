@@ -1,0 +1,47 @@
+// Package source turns what the user named into decoded streams of bytes.
+//
+// Expand finds the files behind the paths of a command line, Open reads one of
+// them. Neither changes anything on the disk, and credentials are never opened.
+package source
+
+import (
+	"time"
+)
+
+// A File is one thing to read.
+type File struct {
+	// Path is how the file is called in reports and how it is opened: as the
+	// user named it, or the name of a directory joined with what was found below.
+	Path    string
+	Size    int64     // in bytes when it was found; 0 for what has no size, like a pipe
+	ModTime time.Time // zero for standard input
+	// Named says that the user named this very file, so that not being able to
+	// read it is a failure of the run.
+	Named bool
+	Stdin bool
+
+	pipe bool // a named pipe: opening it waits for its writer
+}
+
+// Skipped is a file or directory that was found and is not for reading.
+type Skipped struct {
+	Path string
+	Why  string
+}
+
+// A Problem is something that could not be looked at. Whatever else was named
+// is found nevertheless.
+type Problem struct {
+	Path string
+	// Named says that the user named this very path; otherwise it was found
+	// below one.
+	Named bool
+	Err   error // says what was tried, on which path, and what to do about it
+}
+
+// Found is what Expand found.
+type Found struct {
+	Files    []File
+	Skipped  []Skipped
+	Problems []Problem
+}

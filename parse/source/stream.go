@@ -1,0 +1,183 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// MaxHead is how far Head can look ahead.
+const MaxHead = 64 << 10
+
+// A Stream is the text of a file: decompressed, and in UTF-8 without a byte
+// order mark. It takes constant memory, whatever the file expands to.
+type Stream struct {
+	path    string
+	raw     *counter
+	text    *peeker
+	bytes   atomic.Int64
+	coding  []string
+	sqlite  bool
+	closers []func()
+}
+
+// Open opens f for reading; stdin is what standard input is. Compression and
+// encoding are recognised by content, never by name.
+func Open(f File, stdin io.Reader) (*Stream, error) {
+	s := &Stream{path: f.Path}
+	live := true
+	if f.Stdin {
+		s.raw = &counter{src: stdin}
+	} else {
+		file, regular, err := open(f)
+		if err != nil {
+			return nil, err
+		}
+		s.raw = &counter{src: file}
+		s.closers = append(s.closers, func() { file.Close() })
+		live = !regular
+	}
+	s.text = &peeker{src: s.raw, live: live}
+	if err := s.decode(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// open opens what f names. What was found to be a regular file can be a pipe
+// without a writer by now, and opening that must not hang.
+func open(f File) (file *os.File, regular bool, err error) {
+	if isSecret(f.Path) {
+		return nil, false, errSecret(f.Path)
+	}
+	flags := os.O_RDONLY
+	if !f.pipe {
+		flags |= noWait
+	}
+	if file, err = os.OpenFile(f.Path, flags, 0); err != nil {
+		return nil, false, failed("opening", f.Path, err)
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() && !f.pipe {
+		kind := "a directory"
+		if !info.IsDir() {
+			kind = special(info.Mode())
+		}
+		err = fmt.Errorf("it is %s and not a file", kind)
+	}
+	if err != nil {
+		file.Close()
+		return nil, false, failed("opening", f.Path, err)
+	}
+	return file, info.Mode().IsRegular(), nil
+}
+
+// nested is how many compressions are undone: a log may be compressed when it
+// is rotated, and again when it is sent.
+const nested = 2
+
+// readBlock is how much compressed data is read at once.
+const readBlock = 64 << 10
+
+// sniffed is how many bytes tell what a stream holds.
+const sniffed = 64
+
+// decode puts a decoder over s.text for each coding that its bytes are in.
+func (s *Stream) decode() error {
+	for range nested {
+		c := compressionOf(s.text.peek(sniffed))
+		if c == nil {
+			break
+		}
+		src, err := c.open(bufio.NewReaderSize(s.text, readBlock))
+		if err != nil {
+			return s.corrupt(c.name, err)
+		}
+		if z, ok := src.(interface{ Close() }); ok {
+			s.closers = append(s.closers, z.Close)
+		}
+		s.put(c.name, &decompressor{stream: s, name: c.name, src: src})
+	}
+	head := s.text.peek(sniffed)
+	s.sqlite = bytes.HasPrefix(head, []byte("SQLite format 3\x00"))
+	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
+		s.text.discard(3)
+	} else if e := utf16Of(head); e != nil {
+		s.text.discard(e.mark)
+		s.put(e.name, e.decoder(s.text))
+	}
+	return nil
+}
+
+func (s *Stream) put(name string, decoded io.Reader) {
+	s.coding = append(s.coding, name)
+	s.text = &peeker{src: decoded, live: s.text.live}
+}
+
+// Read reads decoded bytes. After an error of a damaged file, all that could be
+// decoded has been read.
+func (s *Stream) Read(b []byte) (int, error) {
+	n, err := s.text.Read(b)
+	s.bytes.Add(int64(n))
+	if err != nil && err != io.EOF && s.raw.err != nil {
+		err = failed("reading", s.path, s.raw.err)
+	}
+	return n, err
+}
+
+// Head returns the next n bytes, at most MaxHead, without consuming them; fewer
+// at the end. For a pipe or standard input it is content with a line, so that
+// it need not wait. The bytes are valid until the next call of Head.
+func (s *Stream) Head(n int) []byte { return s.text.peek(min(n, MaxHead)) }
+
+// IsSQLite reports whether the stream is a database of SQLite.
+func (s *Stream) IsSQLite() bool { return s.sqlite }
+
+// Coding tells how the file is coded, outermost first: "gzip", "zstd, utf-16le";
+// "" for plain text.
+func (s *Stream) Coding() string { return strings.Join(s.coding, ", ") }
+
+// RawBytes returns how many bytes of the file were read so far, which is a
+// little ahead of what they were decoded to. It may be called at any time.
+func (s *Stream) RawBytes() int64 { return s.raw.n.Load() }
+
+// Bytes returns how many decoded bytes were read so far. It may be called at
+// any time.
+func (s *Stream) Bytes() int64 { return s.bytes.Load() }
+
+// Close closes the file. Standard input stays open.
+func (s *Stream) Close() error {
+	for _, c := range slices.Backward(s.closers) {
+		c()
+	}
+	s.closers = nil
+	s.text = &peeker{err: fmt.Errorf("reading %s: %w", show(s.path), os.ErrClosed)}
+	return nil
+}
+
+// A counter counts the bytes that come from src and keeps its error, to tell
+// a failing disk from a damaged file. It does not read on after an error.
+type counter struct {
+	src io.Reader
+	n   atomic.Int64
+	err error
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.src.Read(b)
+	c.n.Add(int64(n))
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	return n, err
+}

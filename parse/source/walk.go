@@ -1,0 +1,126 @@
+package source
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A walker collects what lies below directories. It visits a directory once,
+// so links in a circle come to an end.
+type walker struct {
+	found     Found
+	seen      fileSet // files that are listed and directories that were visited
+	namedDirs fileSet
+	links     []string // still to follow
+}
+
+func (w *walker) problem(path string, named bool, err error) {
+	w.found.Problems = append(w.found.Problems, Problem{Path: path, Named: named, Err: err})
+}
+
+func (w *walker) skip(path, why string) {
+	w.found.Skipped = append(w.found.Skipped, Skipped{Path: path, Why: why})
+}
+
+// file lists a file unless it is listed under another name.
+func (w *walker) file(path string, info fs.FileInfo, named bool) {
+	if !w.seen.add(info) {
+		return
+	}
+	f := File{Path: path, ModTime: info.ModTime(), Named: named}
+	if f.pipe = info.Mode()&fs.ModeNamedPipe != 0; !f.pipe {
+		f.Size = info.Size()
+	}
+	w.found.Files = append(w.found.Files, f)
+}
+
+// dir visits a directory unless it was visited under another name.
+func (w *walker) dir(path string, info fs.FileInfo) {
+	if !w.seen.add(info) {
+		return
+	}
+	entries, err := os.ReadDir(path) // where it fails half-way, with what was read before
+	if err != nil {
+		w.problem(path, w.namedDirs.has(info), failed("listing", path, err))
+	}
+	for _, e := range entries {
+		below := filepath.Join(path, e.Name())
+		info, err := e.Info()
+		if err != nil {
+			w.unfound(below, err)
+			continue
+		}
+		w.entry(below, info)
+	}
+}
+
+// entry lists what was found in a directory or by a glob, links last.
+func (w *walker) entry(path string, info fs.FileInfo) {
+	// Junctions and other reparse points of Windows are irregular.
+	if info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
+		w.links = append(w.links, path)
+		return
+	}
+	w.real(path, info)
+}
+
+// follow lists what a link leads to.
+func (w *walker) follow(link string) {
+	info, err := os.Stat(link)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		w.unfound(link, err)
+	case err != nil:
+		w.skip(link, "a link that leads nowhere")
+	case isSecret(link):
+		w.skip(link, "a link to credentials")
+	default:
+		w.real(link, info)
+	}
+}
+
+// real lists what is no link.
+func (w *walker) real(path string, info fs.FileInfo) {
+	why := ""
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		if why = neverEntered(info.Name()); why == "" {
+			w.dir(path, info)
+			return
+		}
+	case mode.IsRegular():
+		if why = neverLog(info.Name()); why == "" {
+			w.file(path, info, false)
+			return
+		}
+	default:
+		why = special(mode)
+	}
+	if !w.seen.has(info) && !w.namedDirs.has(info) { // else it is read under another name
+		w.skip(path, why)
+	}
+}
+
+// unfound notes that a path which was just listed cannot be looked at.
+func (w *walker) unfound(path string, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		w.skip(path, "removed while the directory was being listed")
+		return
+	}
+	w.problem(path, false, failed("looking at", path, err))
+}
+
+// special names what is neither a file nor a directory.
+func special(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
+}
