@@ -414,3 +414,42 @@ func TestFilter(t *testing.T) {
 		}
 	}
 }
+
+// A population beyond its bound is a sample that does not depend on the order,
+// and that merging arrives at as well.
+func TestPopulationIsBounded(t *testing.T) {
+	o := DefaultOptions()
+	n := maxRows + maxRows/2
+	add := func(p *population, i int) {
+		r := line(100, 1000, 50)
+		r.Pos = record.Pos{File: "a.log", Line: int64(i)}
+		m := derive(r, &o)
+		p.add(r, &m)
+	}
+	keys := func(p *population) []uint64 {
+		var k []uint64
+		for _, r := range p.rows {
+			k = append(k, r.key)
+		}
+		slices.Sort(k)
+		return k
+	}
+	var up, down, odd, even population
+	for i := range n {
+		add(&up, i)
+		add(&down, n-1-i)
+		if i%2 == 0 {
+			add(&even, i)
+		} else {
+			add(&odd, i)
+		}
+	}
+	odd.merge(&even)
+	want := keys(&up)
+	if share, yes := up.sampled(); !yes || share != 0.5 || len(want) > maxRows || len(want) < n/2-n/50 {
+		t.Errorf("%d rows of %d, share %v", len(want), n, share)
+	}
+	if !slices.Equal(want, keys(&down)) || !slices.Equal(want, keys(&odd)) {
+		t.Error("the sample depends on the order")
+	}
+}

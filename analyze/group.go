@@ -24,6 +24,7 @@ type group struct {
 	sloMet, sloMissed    int
 	qualities            [record.Measured + 1]int
 	turns                turnSums
+	population           population
 }
 
 // A splitRow is what the tail decomposition needs of one request.
@@ -37,6 +38,7 @@ func micros(d time.Duration) int64 { return int64(d / time.Microsecond) }
 func (g *group) add(r *record.Request, m *metrics, o *Options) {
 	g.requests++
 	g.qualities[r.Quality]++
+	g.population.add(r, m)
 	switch r.Status {
 	case record.Failed:
 		g.failed++
@@ -123,6 +125,7 @@ func (g *group) merge(o *group) {
 		g.qualities[q] += n
 	}
 	g.turns.merge(&o.turns)
+	g.population.merge(&o.population)
 }
 
 // figures computes what the group comes to.

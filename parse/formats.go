@@ -6,6 +6,7 @@ import (
 	"codexlag/parse/otlp"
 	"codexlag/parse/record"
 	"codexlag/parse/requestline"
+	"codexlag/parse/rollout"
 	"codexlag/parse/trace"
 )
 
@@ -15,6 +16,8 @@ func newDecoder(k kind, path string, location *time.Location, emit func(record.R
 	switch k {
 	case kindRequest:
 		return requestline.New(path, location, emit)
+	case kindRollout:
+		return rollout.New(path, emit)
 	case kindTrace:
 		return trace.New(path, emit)
 	case kindOTLP:

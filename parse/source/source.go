@@ -12,9 +12,11 @@ import (
 type File struct {
 	// Path is how the file is called in reports and how it is opened: as the
 	// user named it, or the name of a directory joined with what was found below.
-	Path    string
-	Size    int64     // in bytes when it was found; 0 for what has no size, like a pipe
-	ModTime time.Time // zero for standard input
+	Path string
+	// Size, in bytes, and ModTime are those of when the file was found; zero
+	// for what can be read only once: standard input and pipes.
+	Size    int64
+	ModTime time.Time
 	// Named says that the user named this very file, so that not being able to
 	// read it is a failure of the run.
 	Named bool

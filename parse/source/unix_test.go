@@ -61,7 +61,7 @@ func TestNamedPipeIsRead(t *testing.T) {
 	lay(t)
 	mkfifo(t, "fifo")
 	got := Expand([]string{"fifo", "./fifo"})
-	if len(got.Files) != 1 || len(got.Problems) != 0 {
+	if len(got.Files) != 1 || len(got.Problems) != 0 || !got.Files[0].ModTime.IsZero() {
 		t.Fatalf("got %+v", got)
 	}
 	hold := make(chan struct{})

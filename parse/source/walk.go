@@ -29,9 +29,9 @@ func (w *walker) file(path string, info fs.FileInfo, named bool) {
 	if !w.seen.add(info) {
 		return
 	}
-	f := File{Path: path, ModTime: info.ModTime(), Named: named}
+	f := File{Path: path, Named: named}
 	if f.pipe = info.Mode()&fs.ModeNamedPipe != 0; !f.pipe {
-		f.Size = info.Size()
+		f.Size, f.ModTime = info.Size(), info.ModTime()
 	}
 	w.found.Files = append(w.found.Files, f)
 }

@@ -33,6 +33,8 @@ type xzGuard struct {
 	pass int64 // bytes that are passed on before the next look
 	next func(*xzGuard) error
 
+	ended bool // the file ends where a stream does
+
 	check   int64  // size of the check after each block
 	size    int64  // of the block's data, or of the index, so far
 	numbers uint64 // still to come in the index
@@ -44,34 +46,41 @@ func (g *xzGuard) Read(b []byte) (int, error) {
 	}
 	for g.pass == 0 {
 		err := g.next(g)
-		if err == io.EOF {
-			g.pass = math.MaxInt64 // the decoder finds out what is missing
+		if err == io.ErrUnexpectedEOF {
+			g.pass = math.MaxInt64 // what there is
 		} else if err != nil {
 			return 0, err
 		}
 	}
 	n, err := g.src.Read(b[:min(int64(len(b)), g.pass)])
 	g.pass -= int64(n)
+	if err == io.EOF && !g.ended {
+		err = io.ErrUnexpectedEOF // the decoder takes an end after a block for the file's
+	}
 	return n, err
 }
 
-// peek returns the next n bytes, or io.EOF where there are fewer.
+// peek returns the next n bytes, or io.ErrUnexpectedEOF where there are fewer.
 func (g *xzGuard) peek(n int) ([]byte, error) {
 	b, err := g.src.Peek(n)
 	if err != nil {
-		return nil, io.EOF
+		return nil, io.ErrUnexpectedEOF
 	}
 	return b, nil
 }
 
 func (g *xzGuard) streamHeader() error {
-	b, err := g.peek(12)
-	if err != nil {
+	if _, err := g.peek(1); err != nil { // a good place to end
+		g.ended = true
 		return err
 	}
-	if binary.LittleEndian.Uint32(b) == 0 { // padding between streams
+	b, err := g.peek(4)
+	if err == nil && binary.LittleEndian.Uint32(b) == 0 { // padding between streams
 		g.pass = 4
 		return nil
+	}
+	if b, err = g.peek(12); err != nil {
+		return err
 	}
 	g.check = [16]int64{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}[b[7]&15]
 	g.pass, g.next = 12, (*xzGuard).blockHeader
