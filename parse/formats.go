@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"cmp"
 	"time"
 
 	"codexlag/parse/otlp"
@@ -24,4 +25,17 @@ func newDecoder(k kind, path string, location *time.Location, emit func(record.R
 		return otlp.New(path, emit)
 	}
 	return nil
+}
+
+// describe adds what a decoder knows of its log as a whole.
+func describe(d record.Decoder, i *Info) {
+	switch d := d.(type) {
+	case *rollout.Decoder:
+		about := d.Info()
+		i.Era, i.Version, i.Session = about.Era, about.Version, about.Session
+	case *trace.Decoder:
+		i.Version = cmp.Or(i.Version, d.Info().Version)
+	case *otlp.Decoder:
+		i.Version = cmp.Or(i.Version, d.Info().Version)
+	}
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"codexlag/parse/jsonwalk"
+	"codexlag/parse/otlp"
 	"codexlag/parse/record"
 	"codexlag/parse/source"
 )
@@ -86,7 +88,7 @@ func isSessionFile(f source.File, o Options) bool {
 	if strings.HasPrefix(filepath.Base(f.Path), "rollout-") {
 		return true
 	}
-	if f.Stdin || f.ModTime.IsZero() {
+	if f.Stdin || f.ModTime.IsZero() { // a pipe has no time
 		return false // can be read only once
 	}
 	s, err := source.Open(f, nil)
@@ -147,11 +149,51 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 	}
 	defer s.Close()
 	r := NewReader(f.Path, interruptible{ctx, s}, o.Location)
-	for r.Scan() {
-		sink(r.Record())
+	switch k := wholeKind(s.Head(source.MaxHead)); {
+	case k == kindOTLP:
+		r.whole(k, sink, func(emit func(record.Record)) error { return otlp.Whole(interruptible{ctx, s}, f.Path, emit) })
+		r.info.Bytes = s.Bytes()
+	default:
+		r.main = k
+		for r.Scan() {
+			sink(r.Record())
+		}
 	}
 	l.Info = r.Info()
 	return l
+}
+
+// whole reads a log that is not made of lines.
+func (r *Reader) whole(k kind, sink func(record.Record), read func(emit func(record.Record)) error) {
+	r.main, r.current = k, k
+	r.info.Err = read(func(rec record.Record) {
+		r.count(rec)
+		sink(rec)
+	})
+	r.finish()
+}
+
+// wholeKind recognises files that hold one object printed over many lines:
+// captures of telemetry, and the session files of the oldest Codex.
+func wholeKind(head []byte) kind {
+	head = bytes.TrimLeft(head, " \t\r\n")
+	first, _, more := bytes.Cut(head, []byte("\n"))
+	if !more || len(first) == 0 || first[0] != '{' {
+		return kindNone
+	}
+	o := jsonwalk.Members(first)
+	for o.Next() {
+	}
+	if o.Err() != jsonwalk.ErrCut {
+		return kindNone
+	}
+	switch k := jsonKind(head); {
+	case k == kindOTLP:
+		return k
+	case jsonwalk.Get(head, "session") != nil && bytes.Contains(head, []byte(`"items"`)):
+		return kindRollout
+	}
+	return kindNone
 }
 
 // An interruptible ends with the context's error when that is done.

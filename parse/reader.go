@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"io"
 	"time"
-	"unicode/utf8"
 
 	"codexlag/parse/lines"
 	"codexlag/parse/record"
@@ -24,6 +23,17 @@ type Info struct {
 	Bytes, Lines    int64
 	Requests, Turns int
 	Dropped         map[record.Reason]int
+	// Era is the generation of a session file: typescript, bare, wrapped, paginated.
+	Era     string
+	Version string // of Codex, the last to write to the log
+	// Session is the thread of a session file; Threads are those that a
+	// codex exec --json stream names.
+	Session string
+	Threads []string
+	// TTFT counts the requests by where their TTFT came from; Totals those
+	// whose total is known.
+	TTFT   [record.Measured + 1]int
+	Totals int
 	// FirstUnreadable is the first line that is counted as unreadable; 0 for none.
 	FirstUnreadable int64
 	// Err says why reading ended before the log did.
@@ -94,7 +104,15 @@ func (r *Reader) end() {
 	}
 	r.info.Bytes = r.lines.Bytes()
 	r.info.Err = r.lines.Err()
+	r.finish()
+}
+
+// finish takes what the decoders know of the log as a whole.
+func (r *Reader) finish() {
 	r.info.Format = r.format()
+	for _, d := range r.decoders {
+		describe(d, &r.info)
+	}
 }
 
 // format names the kind of log by where its records came from.
@@ -116,10 +134,19 @@ var formats = [kinds]record.Format{
 
 // emit takes a record from a decoder.
 func (r *Reader) emit(rec record.Record) {
+	r.count(rec)
+	r.pending = append(r.pending, rec)
+}
+
+func (r *Reader) count(rec record.Record) {
 	switch rec := rec.(type) {
 	case *record.Request:
 		r.info.Requests++
 		r.recordsN[r.current]++
+		r.info.TTFT[rec.Quality]++
+		if rec.Total > 0 {
+			r.info.Totals++
+		}
 	case *record.Turn:
 		rec.Format = formats[r.current]
 		r.info.Turns++
@@ -129,15 +156,13 @@ func (r *Reader) emit(rec record.Record) {
 			r.info.FirstUnreadable = rec.Line
 		}
 	}
-	r.pending = append(r.pending, rec)
 }
 
 func (r *Reader) line(l lines.Line) {
 	r.info.Lines = l.N
 	k := r.kindOf(l.Text)
 	if k == kindNone {
-		r.unknown(l)
-		return
+		return // noise
 	}
 	if r.main == kindNone {
 		r.main = k
@@ -148,17 +173,27 @@ func (r *Reader) line(l lines.Line) {
 	}
 }
 
-// kindOf decides which log a line belongs to; kindNone for none.
+// kindOf decides which log a line belongs to; kindNone for none. In a session
+// file every line should be of one: its decoder tells what is wrong with others.
 func (r *Reader) kindOf(text []byte) kind {
+	k := r.recognise(text)
+	if k == kindNone && r.main == kindRollout && !r.inText {
+		return kindRollout
+	}
+	return k
+}
+
+func (r *Reader) recognise(text []byte) kind {
 	if len(text) == 0 {
 		return kindNone
 	}
 	switch c := text[0]; {
 	case c == '{':
-		if k := jsonKind(text); k != kindNone || r.main != kindRollout {
-			return k
+		return jsonKind(text)
+	case c == '[' && len(text) > 1 && text[1] == '{':
+		if jsonKind(text[1:]) == kindRows {
+			return kindRows // the first row of an array
 		}
-		return kindRollout // broken, then; its decoder tells
 	case c == ' ' || c == '\t':
 		if t := bytes.TrimLeft(text, " \t"); len(t) > 0 && t[0] == '{' {
 			return jsonKind(t)
@@ -183,22 +218,6 @@ func (r *Reader) tracing(text []byte) kind {
 		return kindRequest
 	}
 	return kindNone
-}
-
-// unknown counts a line that is of no kind where every line should be of one:
-// in a session file. In other logs such lines are noise.
-func (r *Reader) unknown(l lines.Line) {
-	if r.main != kindRollout || len(bytes.TrimSpace(l.Text)) == 0 {
-		return
-	}
-	why := record.BadJSON
-	switch t := bytes.TrimSpace(l.Text); {
-	case bytes.IndexByte(l.Text, 0) >= 0 || !l.Cut() && !utf8.Valid(l.Text):
-		why = record.NotText
-	case t[0] == '[' || t[0] == '"':
-		why = record.NotAnObject
-	}
-	r.emit(&record.Dropped{Pos: record.Pos{File: r.info.Path, Line: l.N}, Reason: why})
 }
 
 func (r *Reader) decoder(k kind) record.Decoder {

@@ -180,8 +180,8 @@ func (d *Decoder) readContext(payload []byte) (c context) {
 // settingsApplied takes a change of model or effort that holds for the
 // requests to come.
 func (d *Decoder) settingsApplied(settings []byte) {
-	if !jsonwalk.IsObject(settings) {
-		return
+	if d.replay.on {
+		return // the parent's
 	}
 	o := jsonwalk.Members(settings)
 	for o.Next() {

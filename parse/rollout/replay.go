@@ -103,6 +103,7 @@ func (d *Decoder) marked(id string, startedAt time.Time) (foreign bool) {
 		r.numbered = true
 		foreign = made.Before(r.fork)
 		if foreign && r.child {
+			r.start, r.copied = -1, -1 // the ordinals named the end of the copy too early
 			d.arm()
 		}
 		if !foreign && r.on {

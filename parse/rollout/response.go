@@ -156,7 +156,7 @@ const (
 	// time it takes to write them.
 	sameBatch = 5 * time.Millisecond
 	// atOnce: a token count that Codex writes after the outputs of tools follows
-	// them within that time; a response that answers them takes longer.
+	// them within that time; no response comes as fast.
 	atOnce = 50 * time.Millisecond
 	// toolTime: two lines that are further apart than that had a tool run between them.
 	toolTime = 200 * time.Millisecond
@@ -247,8 +247,8 @@ func (d *Decoder) request(t *turn, u usage, id string, end time.Time, pos record
 	}
 	q.Start = start
 	q.Total = between(q.Start, end)
-	if r.items == 0 && q.Total < atOnce {
-		q.Start, q.Total = time.Time{}, 0 // nothing tells when it was sent
+	if q.Total < atOnce {
+		q.Start, q.Total = time.Time{}, 0 // its lines were written in one go: they don't tell when it was sent
 	}
 	d.firstToken(q, r)
 	return q

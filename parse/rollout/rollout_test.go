@@ -3,7 +3,6 @@ package rollout
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,13 +101,17 @@ func itemDone(ms int, typ, id string, begun, done int) string {
 func decode(text string) ([]record.Record, *Decoder) {
 	var all []record.Record
 	d := New("f", func(r record.Record) { all = append(all, r) })
-	in := lines.NewReader(strings.NewReader(text))
+	read(d, []byte(text))
+	return all, d
+}
+
+func read(d *Decoder, text []byte) {
+	in := lines.NewReader(bytes.NewReader(text))
 	in.NeedWhole = d.NeedWhole
 	for in.Scan() {
 		d.Line(in.Line())
 	}
 	d.End()
-	return all, d
 }
 
 // show writes records in short, times in ms after base:
@@ -368,7 +371,7 @@ func TestShowsWhatCameFirst(t *testing.T) {
 	})
 }
 
-func replayCase(t *testing.T, file string) string {
+func testdata(t testing.TB, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
@@ -379,31 +382,11 @@ func replayCase(t *testing.T, file string) string {
 
 func TestFiles(t *testing.T) {
 	run(t, []testCase{
-		{"paginated", replayCase(t, "paginated.jsonl"),
+		{"paginated", testdata(t, "paginated.jsonl"),
 			"request 7: 417..5050 total 4633 ttft 2483 estimated out 210\nrequest 12: 8064..12300 total 4236 ttft 1200 estimated out 300\nturn 14 ok: 120..12351 duration 12230 ttft 4030, 2 requests, exec_command 5060..8060"},
-		{"bare", replayCase(t, "bare.jsonl"), ""},
-		{"typescript", replayCase(t, "typescript.json"), ""},
+		{"bare", testdata(t, "bare.jsonl"), ""},
+		{"typescript", testdata(t, "typescript.json"), ""},
 		{"typescript over many lines", "{\n  \"session\": {\n  },\n  \"items\": []\n}\n", ""},
 		{"a brace alone is not typescript", "{\n" + user(0), "bad_json 1"},
 	})
-}
-
-// drain is what a benchmark and the property tests need of a decoder.
-func drain(d *Decoder, r io.Reader) {
-	in := lines.NewReader(r)
-	in.NeedWhole = d.NeedWhole
-	for in.Scan() {
-		d.Line(in.Line())
-	}
-	d.End()
-}
-
-func requests(text []byte) (n int) {
-	d := New("f", func(r record.Record) {
-		if _, ok := r.(*record.Request); ok {
-			n++
-		}
-	})
-	drain(d, bytes.NewReader(text))
-	return n
 }

@@ -73,7 +73,7 @@ func (u usage) since(v usage) usage {
 // madeUp reports whether Codex set the numbers itself: on an overflow of the
 // context window and after compaction only the total says something.
 func (u usage) madeUp() bool {
-	return u.input <= 0 && u.output <= 0 && u != unknownUsage
+	return u.input <= 0 && u.output <= 0 && u.total >= 0
 }
 
 // A counter tells responses from repeats. Codex writes the sum of a thread

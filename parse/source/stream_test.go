@@ -199,6 +199,22 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
+func TestEveryCutIsTold(t *testing.T) {
+	text := randomText(200)
+	for name, content := range map[string]string{"gzip": gzipped(text), "zstd": zstded(text), "xz": xzed(text, 50), "bzip2": bzipped} {
+		for n := 10; n < len(content); n++ {
+			s, err := Open(File{Path: Stdin, Stdin: true}, strings.NewReader(content[:n]))
+			if err == nil {
+				_, err = io.Copy(io.Discard, s)
+				s.Close()
+			}
+			if err == nil {
+				t.Errorf("%s: %d of %d bytes are as good as all", name, n, len(content))
+			}
+		}
+	}
+}
+
 // randomText returns text that does not compress well.
 func randomText(n int) string {
 	b := make([]byte, n)
