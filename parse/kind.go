@@ -48,6 +48,8 @@ const (
 	hasLogBody
 	hasTTFT
 	hasTotal
+	hasSession
+	hasItems
 )
 
 var members = map[string]uint32{
@@ -58,6 +60,7 @@ var members = map[string]uint32{
 	"resourceLogs": hasResource, "resourceSpans": hasResource,
 	"record_type": hasRecordType, "id": hasID, "instructions": hasInstructions, "git": hasInstructions,
 	"msg": hasMsg, "call_id": hasCallID, "role": hasRole, "feedback_log_body": hasLogBody,
+	"session": hasSession, "items": hasItems,
 	"first_token_ms": hasTTFT, "ttft_ms": hasTTFT, "time_to_first_token_ms": hasTTFT, "ttft": hasTTFT,
 	"total_ms": hasTotal, "duration_ms": hasTotal, "elapsed_ms": hasTotal, "latency_ms": hasTotal,
 	"total_tokens": hasTotal, "output_tokens": hasTotal, "completion_tokens": hasTotal,
@@ -106,7 +109,7 @@ func jsonKind(head []byte) kind {
 		return kindRows
 	case isExecType(typ), all(hasID | hasMsg):
 		return kindExec
-	case all(hasTimestamp | hasType | hasCallID), all(hasID|hasTimestamp|hasInstructions) && !all(hasType), isBareItem(typ, have):
+	case all(hasTimestamp | hasType | hasCallID), all(hasSession | hasItems), all(hasID|hasTimestamp|hasInstructions) && !all(hasType), isBareItem(typ, have):
 		return kindRollout
 	case requestline.Match(head):
 		return kindRequest // a message that holds a request line, maybe

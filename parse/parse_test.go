@@ -104,6 +104,7 @@ func TestKeyOrderDoesNotMatter(t *testing.T) {
 		{`{"role":"user","type":"message","content":[]}`, kindRollout},
 		{`{"call_id":"c","type":"function_call","timestamp":"2026-09-10T09:00:00.000Z"}`, kindRollout},
 		{`{"total_ms":3,"first_token_ms":1}`, kindRequest},
+		{`{"session":{"id":"x"},"items":[]}`, kindRollout},
 		{`{"a":1}`, kindNone},
 		{`{"type":7}`, kindNone},
 	} {

@@ -123,6 +123,9 @@ func (r *Reader) format() record.Format {
 			best = kind(k)
 		}
 	}
+	if best == kindRequest && r.recordsN[best] == 0 && len(r.info.Dropped) == 0 {
+		best = kindNone // some text that only speaks of first tokens
+	}
 	return formats[best]
 }
 

@@ -33,12 +33,16 @@ const examples = `Examples:
   codexlag -o report.md -o report.json     into files, the format from the ending
   ssh host cat trace.log | codexlag -      standard input
   codexlag requests --format csv logs/     one line a request, for a spreadsheet
+  codexlag compare before/ after/          what changed, and whether it can be chance
 `
 
 // cli is the command line. kong reads it from the tags.
 type cli struct {
 	Report   reportCmd   `cmd:"" default:"withargs" help:"Read logs and write the report (the default command)."`
 	Requests requestsCmd `cmd:"" help:"One line a request: a table, CSV or NDJSON."`
+	Explain  explainCmd  `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
+	Files    filesCmd    `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
+	Compare  compareCmd  `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
 	Version  versionFlag `help:"Print the version and exit." group:"Other"`
 }
 

@@ -81,9 +81,47 @@ func TestQuickstartReports(t *testing.T) {
 	golden(t, "quickstart-requests.txt", "requests", logs+"/experiment-long-input.log")
 }
 
+func TestCodexHomeReports(t *testing.T) {
+	const home = "testdata/codexhome"
+	golden(t, "codexhome.md", home)
+	golden(t, "codexhome.json", "--format", "json", "--by", "model", home)
+	golden(t, "codexhome-requests.ndjson", "requests", "--format", "ndjson", home)
+	golden(t, "codexhome-files.md", "files", home)
+	golden(t, "codexhome-files.json", "files", "--format", "json", home)
+}
+
+// Without a PATH, the home of Codex is read.
+func TestCodexHomeIsTheDefault(t *testing.T) {
+	t.Setenv("CODEX_HOME", "testdata/codexhome")
+	if got, want := codexlag(t, ""), codexlag(t, "", "testdata/codexhome"); got != want {
+		t.Errorf("exit %d, stderr %q", got.code, got.stderr)
+	}
+	t.Setenv("CODEX_HOME", "")
+	t.Setenv("HOME", t.TempDir())
+	if got := codexlag(t, ""); got.code != exitNothing || !strings.Contains(got.stderr, "CODEX_HOME") {
+		t.Errorf("exit %d, stderr %q", got.code, got.stderr)
+	}
+}
+
+// Nothing that anybody wrote, and no key, comes out, in whatever format.
+func TestNothingPrivateComesOut(t *testing.T) {
+	const home = "testdata/codexhome"
+	for _, args := range [][]string{{"--format", "markdown"}, {"--format", "text"}, {"--format", "html"}, {"--format", "json"}, {"--format", "csv"},
+		{"--by", "session"}, {"requests"}, {"requests", "--format", "csv"}, {"requests", "--format", "ndjson"}, {"files"}, {"files", "--format", "json"}} {
+		got := codexlag(t, "", append(args, home)...)
+		if got.code != exitOK {
+			t.Errorf("%v: exit %d: %s", args, got.code, got.stderr)
+		}
+		if strings.Contains(got.stdout+got.stderr, "SECRET") {
+			t.Errorf("%v: a secret comes out", args)
+		}
+	}
+}
+
 func TestHelp(t *testing.T) {
 	golden(t, "help.txt", "--help")
 	golden(t, "help-requests.txt", "requests", "--help")
+	golden(t, "help-files.txt", "files", "--help")
 }
 
 func TestExitCodes(t *testing.T) {

@@ -88,9 +88,13 @@ func (rd *reading) tell(env *environment) {
 			env.warn("%v", p.Err)
 		}
 	}
-	for _, l := range rd.Logs {
+	for i := range rd.Logs {
+		l := &rd.Logs[i]
 		if l.Err != nil {
 			env.warn("%v; what was read before is reported", l.Err)
+		}
+		if hint := rd.Hint(&l.Info); hint != "" && l.Format == record.FormatExec && l.Requests == 0 {
+			env.warn("%s: %s", l.Path, hint)
 		}
 	}
 	if rd.timeless > 0 {

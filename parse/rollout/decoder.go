@@ -176,6 +176,10 @@ func (d *Decoder) object(text []byte, cut bool, pos record.Pos) {
 	}
 	if err == jsonwalk.ErrCut {
 		switch {
+		case d.info.Era == "" && e.typ == nil && (e.session || e.items):
+			d.info.Era = EraTypeScript // the object goes on over many lines, or is too long
+			d.info.Untimed++
+			return
 		case len(text) <= headSize && !cut:
 			d.drop(pos, record.BadJSON)
 			return

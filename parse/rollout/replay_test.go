@@ -13,7 +13,7 @@ func own(ms int, id string, sum int) string {
 	return join(started(ms, id), context0(ms+1, id, "m"), user(ms+2), answer(ms+5000), count(ms+5001, sum+10, 10), complete(ms+5010, id, `"duration_ms":5010,"time_to_first_token_ms":1000`))
 }
 
-// TestForks covers trap 9 and what is known of the copies in forked files.
+// TestForks: what a file copied from its parent is in no figure.
 func TestForks(t *testing.T) {
 	parent := `,"forked_from_id":"` + v7(-90_000, 2) + `"`
 	old, older := v7(-60_000, 3), v7(-80_000, 4)
@@ -115,7 +115,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestOrigin covers trap 25: helpers are told apart from the user's own requests.
+// TestOrigin: helpers are told apart from the user's own requests.
 func TestOrigin(t *testing.T) {
 	for _, c := range []struct{ name, fields, want string }{
 		{"nothing said", ``, ""},

@@ -164,12 +164,12 @@ const (
 
 // settle gives the items at hand to the request counted before them.
 //
-// Versions before 0.6x write the items of a response, calls and outputs alike,
-// in one batch when its tools are done, after the token count. Up to 0.40 the
-// count, too, comes after the tools have run: then the batch follows it at once,
-// how long the response itself took cannot be told, and neither can the time of
-// the tools. Later ones count when the response ends; the tools ran from there
-// to the batch.
+// Versions of 2025 (0.34 to 0.58 were seen) write the items of a response, calls
+// and outputs alike, in one batch when its tools are done, after the token count.
+// Up to 0.40 the count, too, comes after the tools have run: then the batch
+// follows it at once, how long the response itself took cannot be told, and
+// neither can the time of the tools. Later ones count when the response ends;
+// the tools ran from there to the batch.
 func (d *Decoder) settle(t *turn) {
 	r := &t.response
 	if len(r.calls) > 0 && len(t.requests) > 0 {

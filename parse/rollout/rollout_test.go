@@ -261,7 +261,7 @@ func TestPaginated(t *testing.T) {
 	})
 }
 
-// The versions before 0.6x write calls and outputs in one batch when the tools are done.
+// Versions of 2025 write calls and outputs in one batch when the tools are done.
 func TestLateBatches(t *testing.T) {
 	head := join(line(300, "session_meta", fmt.Sprintf(`{"id":"5f3c2c60-1111-4222-8333-444455556666","timestamp":%q,"cli_version":"0.40.0"}`, stamp(290))), user(300), context0(301, "", "m"))
 	run(t, []testCase{
@@ -387,6 +387,7 @@ func TestFiles(t *testing.T) {
 		{"bare", testdata(t, "bare.jsonl"), ""},
 		{"typescript", testdata(t, "typescript.json"), ""},
 		{"typescript over many lines", "{\n  \"session\": {\n  },\n  \"items\": []\n}\n", ""},
+		{"typescript over many lines, in another style", "{\"session\": {\n\"id\": 1 },\n  \"items\": []\n}\n", ""},
 		{"a brace alone is not typescript", "{\n" + user(0), "bad_json 1"},
 	})
 }

@@ -159,7 +159,7 @@ func TestTools(t *testing.T) {
 	})
 }
 
-// TestModelSwitch covers trap 26.
+// TestModelSwitch: a request has the model that was set before its response came.
 func TestModelSwitch(t *testing.T) {
 	all, _ := decode(join(meta0(118, ""), started(120, a), context0(130, a, "one"), user(140), reasoning(900),
 		event(950, "thread_settings_applied", `"thread_settings":{"model":"two","reasoning_effort":"low","model_provider_id":"azure"}`),
@@ -300,7 +300,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestPrivacy covers trap 33: names are clipped and no text of a session gets out.
+// TestPrivacy: names are clipped and no text of a session gets out.
 func TestPrivacy(t *testing.T) {
 	nasty := strings.Repeat(`\u001b[31m`, 3) + string([]byte{0xff}) + strings.Repeat("é", 60)
 	all, _ := decode(join(

@@ -109,12 +109,15 @@ func (c *combiner) toldRequest(r *record.Request) {
 	a.thread.unsampled = false
 	r.Merged = true
 	fill(r, a)
-	c.drop(a.Pos, record.Merge, a.Session)
 }
 
+// fill gives r what only its stream knows.
 func fill(r *record.Request, a *answer) {
 	if r.ID == "" {
 		r.ID = a.ID
+	}
+	if r.Turn == "" {
+		r.Turn = a.Turn
 	}
 	if r.Effort == "" {
 		r.Effort = a.Effort

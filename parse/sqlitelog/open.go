@@ -15,7 +15,8 @@ import (
 	"strings"
 	"unicode"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // registers the driver "sqlite", too
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // A database is one that is open for reading.
@@ -67,11 +68,13 @@ func open(ctx context.Context, path string) (*database, error) {
 		return nil, d.explain(err)
 	}
 	wal, journal, shm := size(file+"-wal"), size(file+"-journal"), size(file+"-shm")
-	copyFirst := wal > 0 && shm < 0
-	if !copyFirst {
+	if wal <= 0 || shm >= 0 {
 		how := locked
-		if walMode && wal <= 0 && (wal < 0 || shm < 0) {
+		switch {
+		case wal < 0 && walMode, wal == 0 && shm < 0:
 			how = alone
+		case wal == 0 && !sameMode(file, file+"-wal"):
+			how = alone // SQLite would give an empty log the permissions of its database
 		}
 		err := d.openAt(ctx, file, how)
 		if err == nil || ctx.Err() != nil || wal <= 0 && journal <= 0 {
@@ -80,6 +83,12 @@ func open(ctx context.Context, path string) (*database, error) {
 	}
 	err = d.openCopy(ctx, file)
 	return d, d.explain(err)
+}
+
+func sameMode(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && x.Mode() == y.Mode()
 }
 
 // checkHead reports whether the file is a database in write-ahead mode, or an
@@ -207,14 +216,15 @@ func (d *database) explain(err error) error {
 	if errors.As(err, &pathErr) {
 		err = pathErr.Err // it names the path as well
 	}
-	var broken interface{ Code() int }
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.As(err, &broken):
-		err = fmt.Errorf("%w; if sqlite3 cannot read it either, its command .recover saves what there is", err)
+	case hasCode(err, sqlite3.SQLITE_CORRUPT), hasCode(err, sqlite3.SQLITE_NOTADB):
+		err = fmt.Errorf("%w; where sqlite3 can't read it either, its command .recover saves what there is", err)
+	case hasCode(err, sqlite3.SQLITE_BUSY):
+		err = fmt.Errorf("%w; try again when Codex is idle", err)
 	}
 	return fmt.Errorf("reading the database %s: %w", show(d.path), err)
 }
@@ -225,4 +235,9 @@ func show(path string) string {
 		return strconv.Quote(path)
 	}
 	return path
+}
+
+func hasCode(err error, code int) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == code // the low byte is the primary code
 }

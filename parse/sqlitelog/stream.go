@@ -162,16 +162,18 @@ func (c *combiner) created(t *thread, r *row, e *event, spans []byte) {
 func (c *combiner) dropLost(lost []*answer) {
 	sortByRow(lost)
 	for _, a := range lost {
-		c.emit(&record.Dropped{Pos: a.Pos, Reason: record.OutsideTurn, Start: a.Start, Session: a.Session})
+		c.drop(a.Pos, record.OutsideTurn, a.Session)
 	}
 }
 
 // ended takes the last event of an answer.
 func (c *combiner) ended(t *thread, r *row, e *event) {
-	i := t.find(c.names.Get(e.id))
+	id := c.names.Get(e.id)
+	t.unsampled = t.unsampled || e.kind == completed
+	i := t.find(id)
 	if i < 0 {
 		if e.kind == completed { // it began before the log does
-			c.hold(&answer{thread: t, Request: record.Request{Pos: r.pos, End: r.at, Session: t.id, Input: e.input, Output: e.output}})
+			c.hold(&answer{thread: t, Request: record.Request{Pos: r.pos, ID: id, End: r.at, Session: t.id, Input: e.input, Output: e.output}})
 		}
 		return
 	}
@@ -200,7 +202,6 @@ func (c *combiner) ended(t *thread, r *row, e *event) {
 	case a.Output.Known && a.Output.N == 0:
 		a.Status = record.Warmup
 	}
-	t.unsampled = t.unsampled || e.kind == completed
 	c.hold(a)
 }
 

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const session = "testdata/codexhome/sessions/2026/09/14/rollout-2026-09-14T08-00-00-01a09eee-1c00-7000-8000-00000000a001.jsonl"
+
+func TestExplain(t *testing.T) {
+	golden(t, "explain-request.md", "explain", "testdata/quickstart/experiment-long-input.log:3")
+	golden(t, "explain-request-of-a-turn.txt", "explain", "--format", "text", session+":120")
+	golden(t, "explain-turn.txt", "explain", "--format", "text", session+":134")
+}
+
+func TestExplainFinds(t *testing.T) {
+	for _, c := range []struct {
+		name, place  string
+		code         int
+		stdout, says string
+	}{
+		{"the slowest without a line", session, exitOK, "jsonl:120", "slowest of 21"},
+		{"a request of a fork or copy by its own line", session + ":120", exitOK, "902 tokens", ""},
+		{"a line inside a turn", session + ":121", exitOK, "Turn that ends at", ""},
+		{"a failed request", "testdata/quickstart/gateway.log:62", exitOK, "only counted", ""},
+		{"a line without a request", "testdata/quickstart/gateway.log:1", exitNothing, "", "codexlag requests testdata/quickstart/gateway.log"},
+		{"a line beyond the end", session + ":9999", exitNothing, "", "no request"},
+		{"a missing file", "testdata/none.log:3", exitIO, "", "none.log"},
+		{"a file without requests", filepath.Join("testdata", "codexhome", "exec.jsonl"), exitNothing, "", "codex exec"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := codexlag(t, "", "explain", c.place)
+			if got.code != c.code || !strings.Contains(got.stdout, c.stdout) || !strings.Contains(got.stderr, c.says) {
+				t.Errorf("exit %d\n%s\n%s", got.code, got.stdout, got.stderr)
+			}
+		})
+	}
+}

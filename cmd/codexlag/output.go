@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"codexlag/report"
+)
+
+// formats writes one set of figures in each format that it has.
+type formats struct {
+	document func() *report.Document // markdown, text and html
+	json     func(io.Writer) error
+	csv      func(io.Writer) error // nil where no output asks for it
+}
+
+// An output is one place that figures go to.
+type output struct {
+	path   string // "" for standard output
+	format string
+	stdout io.Writer
+	text   report.TextOptions
+}
+
+var endings = map[string]string{".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html", ".htm": "html", ".json": "json", ".csv": "csv"}
+
+// outputs lists where a report goes: the files of -o, else standard output.
+// format is that of --format, "" where it was not given.
+func outputs(env *environment, format string, files []string, noColor bool) ([]output, error) {
+	if len(files) == 0 {
+		o := output{format: format, stdout: env.stdout, text: terminal(env.stdout, noColor)}
+		if o.format == "" {
+			o.format = "markdown"
+			if isTerminal(env.stdout) {
+				o.format = "text"
+			}
+		}
+		return []output{o}, nil
+	}
+	var l []output
+	for _, path := range files {
+		f := endings[strings.ToLower(filepath.Ext(path))]
+		if f == "" {
+			f = format
+		}
+		if f == "" {
+			return nil, usageError("-o %s: the ending names no format (.md .txt .html .json .csv); add --format", path)
+		}
+		l = append(l, output{path: path, format: f, text: report.TextOptions{Unicode: true}})
+	}
+	return l, nil
+}
+
+// write renders the figures and writes them: a file appears whole or not at all.
+func (o *output) write(f formats) error {
+	if o.path == "" {
+		if err := o.render(o.stdout, f); err != nil {
+			return fmt.Errorf("writing the report: %w", err)
+		}
+		return nil
+	}
+	var b bytes.Buffer
+	if err := o.render(&b, f); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	if err := writeFile(o.path, b.Bytes()); err != nil {
+		return fmt.Errorf("writing the report to %s: %w", o.path, err)
+	}
+	return nil
+}
+
+func (o *output) render(w io.Writer, f formats) error {
+	switch o.format {
+	case "json":
+		return f.json(w)
+	case "csv":
+		return f.csv(w)
+	case "html":
+		return report.HTML(w, f.document())
+	case "text":
+		return report.Text(w, f.document(), o.text)
+	}
+	return report.Markdown(w, f.document())
+}
+
+// writeFile replaces path atomically. What is no regular file (/dev/stdout, a
+// pipe) is written to as it is.
+func writeFile(path string, data []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, data, 0o644)
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // replace what a link points to, not the link
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone after the rename
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err2 := f.Close(); err == nil {
+		err = err2
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// terminal tells what the standard output can show.
+func terminal(w io.Writer, noColor bool) report.TextOptions {
+	o := report.TextOptions{Unicode: true}
+	if !isTerminal(w) {
+		return o
+	}
+	f := w.(*os.File)
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		o.Width = width
+	}
+	o.Color = !noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	o.Unicode = hasUnicode()
+	return o
+}
+
+// hasUnicode looks whether the locale has UTF-8; without any hint it is assumed.
+func hasUnicode() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := os.Getenv(name); v != "" {
+			return strings.Contains(strings.ToUpper(strings.ReplaceAll(v, "-", "")), "UTF8")
+		}
+	}
+	return true
+}

@@ -1,0 +1,311 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"codexlag/analyze"
+	"codexlag/analyze/human"
+)
+
+// CompareJSON writes a comparison with an indent, for scripts and for reading.
+func CompareJSON(w io.Writer, c *analyze.Comparison) error {
+	out, err := marshal(c, "  ")
+	if err != nil {
+		return fmt.Errorf("comparison as JSON: %w", err)
+	}
+	_, err = w.Write(out)
+	return err
+}
+
+// Comparison builds the document of a comparison: the answer, what it stands
+// on, then the groups.
+func Comparison(c *analyze.Comparison) *Document {
+	b := &comparison{c: c}
+	b.answer()
+	b.sides()
+	b.medians()
+	b.spread()
+	b.shares()
+	b.groups()
+	b.definitions()
+	return &Document{Title: "Codex latency: before and after", Blocks: b.blocks}
+}
+
+// A comparison collects the blocks of one comparison.
+type comparison struct {
+	c *analyze.Comparison
+	builder
+}
+
+// A changeRow is one metric of a comparison.
+type changeRow struct {
+	title string
+	m     *analyze.MetricChange
+	write func(float64) string
+	time  bool // its values are in ms
+}
+
+func changeRows(g *analyze.GroupChange) []changeRow {
+	return []changeRow{
+		{"TTFT", g.TTFT, human.Duration, true},
+		{"TPS " + g.TPS.Samples + ", tok/s", g.TPS, human.Number, false},
+		{"TPOT (clean)", g.TPOT, human.Duration, true},
+		{"Total", g.Total, human.Duration, true},
+		{"Output tokens", g.OutputTokens, human.Quantity, false},
+	}
+}
+
+func (b *comparison) answer() {
+	b.paragraph(Span{Text: b.c.Sentence, Style: Strong})
+	if n := b.c.Tests; n > 1 {
+		b.paragraph(plain("Of " + human.Plural(n, "test") + " at 5 %, one in twenty comes out by chance alone. A single p is safe below " +
+			strconv.FormatFloat(analyze.Alpha/float64(n), 'g', 2, 64) + " (Bonferroni)."))
+	}
+}
+
+func (b *comparison) sides() {
+	side := func(title string, s analyze.Side) Item {
+		scope := builder{
+			r:    &analyze.Report{Inputs: s.Inputs},
+			all:  &analyze.Group{Requests: s.Requests, Failed: s.Failed, Aborted: s.Aborted, Warmup: s.Warmup},
+			zone: zone(b.c.Options.Timezone),
+		}
+		return Item{Text: Inline{strong(title), plain(": "), name(s.Name), plain(": " + scope.scope())}}
+	}
+	b.add(List{[]Item{side("Before", b.c.Before), side("After", b.c.After)}})
+}
+
+// medians is the table with the tests.
+func (b *comparison) medians() {
+	b.section("Medians")
+	t := Table{Columns: []Column{{Title: "Metric"},
+		{Title: "Before p50", Right: true}, {Title: "95 % CI", Right: true, Drop: 20},
+		{Title: "After p50", Right: true}, {Title: "95 % CI", Right: true, Drop: 20},
+		{Title: "Change", Right: true}, {Title: "Test", Right: true, Drop: 10}, {Title: "Verdict", Fit: Wrap}}}
+	few := false
+	for _, r := range changeRows(b.c.Overall) {
+		few = few || r.m.P == nil
+		c := r.m.At(50)
+		t.Rows = append(t.Rows, []Cell{cell(r.title), figureCell(c.Before, r.write), intervalCell(r.m.Before, r), figureCell(c.After, r.write), intervalCell(r.m.After, r),
+			deltaCell(r.m), cell(testText(r.m)), verdictCell(r.m)})
+	}
+	b.add(t)
+	if few {
+		b.note(thinMark, "no test: fewer than "+strconv.Itoa(analyze.MinTest)+" samples on a side")
+	}
+	if b.c.Overall.TPS.Samples == analyze.SamplesAll {
+		b.note("", "TPS: all rates are compared, since fewer than "+strconv.Itoa(minClean)+" are clean on a side; rates of short answers are noise")
+	}
+}
+
+func figureCell(v *float64, write func(float64) string) Cell {
+	if v == nil {
+		return cell(human.Undefined)
+	}
+	return cell(write(*v))
+}
+
+func intervalCell(d *analyze.Dist, r changeRow) Cell {
+	q := d.At(50)
+	switch {
+	case q == nil || q.CI == nil:
+		return cell(human.Undefined)
+	case r.time:
+		return cell(human.DurationInterval(*q.CI, q.Value))
+	}
+	return cell(human.Interval(*q.CI, r.write))
+}
+
+// deltaCell is the change, or ~ where it can be chance: a number there would
+// be taken for one.
+func deltaCell(m *analyze.MetricChange) Cell {
+	if m.P != nil && !m.Significant() {
+		return cell("~")
+	}
+	c := cell(human.ChangeOr(m.At(50).Relative))
+	if m.P == nil && c.Text != human.Undefined {
+		c.Mark, c.Tone = thinMark, Warn
+	}
+	return c
+}
+
+func testText(m *analyze.MetricChange) string {
+	n := "n=" + strconv.Itoa(m.N[0]) + "+" + strconv.Itoa(m.N[1])
+	if m.P == nil {
+		return n
+	}
+	return human.PValue(*m.P) + " " + n
+}
+
+func verdictCell(m *analyze.MetricChange) Cell {
+	c := cell(m.Verdict)
+	switch m.Verdict {
+	case analyze.Better:
+		c.Tone = Info
+	case analyze.Worse:
+		c.Tone = Bad
+	case analyze.Small:
+		c.Text = "real but small"
+	case analyze.TooFew:
+		c.Text, c.Tone = "not enough samples", Warn
+	}
+	return c
+}
+
+// spread is the rest of the distributions: what the medians do not tell.
+func (b *comparison) spread() {
+	ps := slices.DeleteFunc(slices.Clone(b.c.Options.Percentiles), func(p float64) bool { return p == 50 })
+	b.section("Percentiles and means")
+	t := Table{Columns: []Column{{Title: "Metric"}}}
+	for i, p := range ps {
+		t.Columns = append(t.Columns, Column{Title: analyze.Quantile{P: p}.Name(), Right: true, Drop: 2 * i})
+	}
+	t.Columns = append(t.Columns, Column{Title: "mean", Right: true, Drop: 100})
+	thin := false
+	for _, r := range changeRows(b.c.Overall) {
+		row := []Cell{cell(r.title)}
+		for _, p := range ps {
+			c := movedCell(r.m.At(p), r.write)
+			if isThin(r.m.Before.At(p)) || isThin(r.m.After.At(p)) {
+				c.Mark, c.Tone, thin = thinMark, Warn, true
+			}
+			row = append(row, c)
+		}
+		t.Rows = append(t.Rows, append(row, movedCell(r.m.Mean(), r.write)))
+	}
+	b.add(t)
+	if thin {
+		b.note(thinMark, "n is too small on a side: little more than the maximum")
+	}
+}
+
+func isThin(q *analyze.Quantile) bool { return q != nil && q.Thin }
+
+// movedCell writes both sides and the change: 1.20 s → 1.62 s, +35 %.
+func movedCell(c analyze.Change, write func(float64) string) Cell {
+	if c.Before == nil && c.After == nil {
+		return cell(human.Undefined)
+	}
+	s := figureCell(c.Before, write).Text + " → " + figureCell(c.After, write).Text
+	if c.Relative != nil {
+		s += ", " + human.Change(*c.Relative)
+	}
+	return cell(s)
+}
+
+func (b *comparison) shares() {
+	b.add(List{[]Item{
+		{Text: text("Prefill share of the summed time: " + shareText(b.c.Overall.PrefillShare))},
+		{Text: text("Requests that keep the limits (TTFT " + human.Limit(b.c.Options.SLO.TTFTms) + ", TPS " + human.LimitRate(b.c.Options.SLO.TPS) + "): " + shareText(b.c.Overall.SLO))},
+	}})
+}
+
+func shareText(c analyze.Change) string {
+	return human.PercentOr(c.Before) + " → " + human.PercentOr(c.After)
+}
+
+// groups are one table a dimension, with what only one side has below it.
+func (b *comparison) groups() {
+	if len(b.c.Options.By) == 0 {
+		return
+	}
+	b.section("Groups")
+	for _, by := range b.c.Options.By {
+		var of []analyze.KeyedChange
+		for _, k := range b.c.Groups {
+			if k.By == by {
+				of = append(of, k)
+			}
+		}
+		b.part("By " + by)
+		b.groupTable(by, of)
+		b.oneSided("Only before", by, b.c.OnlyBefore)
+		b.oneSided("Only after", by, b.c.OnlyAfter)
+	}
+}
+
+func (b *comparison) groupTable(by string, groups []analyze.KeyedChange) {
+	if len(groups) == 0 {
+		b.paragraph(plain("No " + by + " has requests on both sides."))
+		return
+	}
+	t := Table{Columns: []Column{{Title: by, Fit: Shorten}, {Title: "n", Right: true},
+		{Title: "TTFT p50", Right: true, Drop: 3}, {Title: "Change", Right: true},
+		{Title: "TPS p50, tok/s", Right: true, Drop: 4}, {Title: "Change", Right: true},
+		{Title: "Total p50", Right: true, Drop: 5}, {Title: "Change", Right: true, Drop: 1}}}
+	few, all := false, false
+	for _, k := range groups[:min(maxGroups, len(groups))] {
+		g := k.Group
+		key := nameCell(k.Key)
+		if k.Key == "" {
+			key = cell("(not stated)")
+		}
+		row := []Cell{key, cell(human.Count(g.Requests[0]) + "+" + human.Count(g.Requests[1]))}
+		for _, r := range []changeRow{{m: g.TTFT, write: human.Duration}, {m: g.TPS, write: human.Number}, {m: g.Total, write: human.Duration}} {
+			moved := r.m.At(50)
+			moved.Relative = nil // in its own column, with the test
+			c := movedCell(moved, r.write)
+			if r.m.Samples == analyze.SamplesAll && c.Text != human.Undefined {
+				c.Text, all = c.Text+" all", true
+			}
+			d := deltaCell(r.m)
+			few = few || d.Mark != ""
+			if r.m.Significant() && d.Text != human.Undefined {
+				d.Text += ", " + human.PValue(*r.m.P)
+			}
+			row = append(row, c, d)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	b.add(t)
+	if more := len(groups) - maxGroups; more > 0 {
+		b.paragraph(plain("… and " + human.Count(more) + " more (see --format json)."))
+	}
+	if few {
+		b.note(thinMark, "no test: fewer than "+strconv.Itoa(analyze.MinTest)+" samples on a side")
+	}
+	if all {
+		b.note("", "all: every defined TPS, where fewer than "+strconv.Itoa(minClean)+" are clean on a side")
+	}
+}
+
+// oneSided lists the groups that the other side lacks: they cannot be compared.
+func (b *comparison) oneSided(title, by string, counts []analyze.KeyedCount) {
+	in := Inline{strong(title), plain(": ")}
+	n := 0
+	for _, k := range counts {
+		if k.By != by {
+			continue
+		}
+		if n++; n > maxGroups {
+			continue
+		}
+		if n > 1 {
+			in = append(in, plain(", "))
+		}
+		key := name(k.Key)
+		if k.Key == "" {
+			key = plain("(not stated)")
+		}
+		in = append(in, key, plain(" ("+human.Count(k.Requests)+")"))
+	}
+	if n > maxGroups {
+		in = append(in, plain(", … and "+human.Count(n-maxGroups)+" more (see --format json)"))
+	}
+	if n > 0 {
+		b.add(Paragraph{append(in, plain("."))})
+	}
+}
+
+func (b *comparison) definitions() {
+	b.section("How to read this")
+	b.add(List{[]Item{
+		{Text: text("p is from a Mann–Whitney U test with tie correction over all samples of a metric, n=before+after: how often chance alone would make two sets differ so much. ~ stands for p ≥ 0.05.")},
+		{Text: text("The verdict weighs the medians: below " + human.Percent(b.c.Threshold) + " (--threshold) a difference is small even if it is real. Unsure: the medians differ by more, but that can be chance; more requests would tell.")},
+		{Text: text("95 % CI: the interval in which the true median lies with 95 % confidence, from order statistics. Percentiles are linear (type 7).")},
+		{Text: text("A test sees that two sets differ, not why: different prompts, models or hours do it too. --by and --where compare like with like.")},
+	}})
+}

@@ -1,0 +1,186 @@
+package report
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"codexlag/analyze/human"
+)
+
+// A File is what is known of one log that was found.
+type File struct {
+	Path    string `json:"path"`
+	Format  string `json:"format"`
+	Era     string `json:"era,omitempty"`     // generation of a session file
+	Version string `json:"version,omitempty"` // of Codex
+	Bytes   int64  `json:"bytes"`             // of text, decompressed
+	Lines   int64  `json:"lines"`
+
+	Requests   int            `json:"requests"`
+	Turns      int            `json:"turns"`
+	Duplicates int            `json:"duplicates"` // requests that another copy told of already
+	Skipped    map[string]int `json:"skipped"`    // lines and records by reason
+	TTFT       map[string]int `json:"ttft"`       // requests by quality of their TTFT
+	Timing     string         `json:"timing"`     // none, total, bound, estimated, derived, measured: the best there is
+	Error      string         `json:"error,omitempty"`
+	Hint       string         `json:"hint,omitempty"` // what to do for better data
+}
+
+// A Listing is all that was found.
+type Listing struct {
+	Files      []File      `json:"files"`
+	NotOpened  []NotOpened `json:"not_opened"`
+	Unreadable []string    `json:"unreadable"` // problems with paths
+}
+
+// NotOpened is something that was found and is not for reading.
+type NotOpened struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+const maxNotOpened = 20 // a folder of Codex holds few; a folder of pictures many
+
+// Files builds a document with a table of what was found, and what to do for
+// better data.
+func Files(l *Listing) *Document {
+	b := &builder{}
+	b.filesTotal(l)
+	t := Table{Columns: []Column{{Title: "File", Fit: Shorten}, {Title: "Format", Fit: Wrap}, {Title: "Codex", Drop: 4}, {Title: "Size", Right: true, Drop: 3},
+		{Title: "Lines", Right: true, Drop: 5}, {Title: "Requests", Right: true}, {Title: "Turns", Right: true, Drop: 2}, {Title: "TTFT", Fit: Wrap}, {Title: "Left out", Fit: Wrap, Drop: 1}}}
+	for _, f := range l.Files {
+		t.Rows = append(t.Rows, fileRow(f))
+	}
+	if len(t.Rows) > 0 {
+		b.add(withoutEmpty(t))
+	}
+	b.hints(l)
+	b.notOpened(l)
+	return &Document{Title: "Codex logs found", Blocks: b.blocks}
+}
+
+func (b *builder) filesTotal(l *Listing) {
+	var size int64
+	requests, timed := 0, 0
+	for _, f := range l.Files {
+		size += f.Bytes
+		requests += f.Requests
+		if f.Timing != "none" {
+			timed++
+		}
+	}
+	b.paragraph(plain(human.Plural(len(l.Files), "file") + ", " + human.Bytes(size) + "; " + human.Plural(requests, "request") +
+		"; timing in " + human.Count(timed) + " of them."))
+}
+
+func fileRow(f File) []Cell {
+	format := f.Format
+	if f.Era != "" {
+		format += ", " + f.Era
+	}
+	row := []Cell{nameCell(f.Path), cell(format), versionCell(f.Version), cell(human.Bytes(f.Bytes)), cell(human.Count(f.Lines)),
+		countCell(f.Requests), countCell(f.Turns), cell(ttftCounts(f)), cell(leftOut(f))}
+	if f.Error != "" {
+		row[len(row)-1].Tone = Bad
+	}
+	return row
+}
+
+func versionCell(v string) Cell {
+	if v == "" {
+		return cell("")
+	}
+	return nameCell(v)
+}
+
+func countCell(n int) Cell {
+	if n == 0 {
+		return cell("")
+	}
+	return cell(human.Count(n))
+}
+
+// ttftCounts says where the TTFTs of a file come from, the best first.
+func ttftCounts(f File) string {
+	var parts []string
+	for _, q := range []string{"measured", "derived", "estimated", "bound", "none"} {
+		if n := f.TTFT[q]; n > 0 {
+			parts = append(parts, human.Count(n)+" "+q)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func leftOut(f File) string {
+	var parts []string
+	if f.Error != "" {
+		parts = append(parts, "reading ended: "+f.Error)
+	}
+	if f.Duplicates > 0 {
+		parts = append(parts, human.Count(f.Duplicates)+" duplicate")
+	}
+	var reasons []string
+	for why := range f.Skipped {
+		reasons = append(reasons, why)
+	}
+	slices.Sort(reasons)
+	for _, why := range reasons {
+		parts = append(parts, strconv.Itoa(f.Skipped[why])+" "+why)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// hints lists what to do, each once, with the number of files it is about.
+func (b *builder) hints(l *Listing) {
+	var order []string
+	files := map[string]int{}
+	for _, f := range l.Files {
+		if f.Hint == "" {
+			continue
+		}
+		if files[f.Hint] == 0 {
+			order = append(order, f.Hint)
+		}
+		files[f.Hint]++
+	}
+	if len(order) == 0 {
+		return
+	}
+	b.section("For better data")
+	var list List
+	for _, hint := range order {
+		list.Items = append(list.Items, Item{Text: Inline{plain(human.Plural(files[hint], "file") + ": " + sentence(hint))}})
+	}
+	b.add(list)
+}
+
+func (b *builder) notOpened(l *Listing) {
+	if len(l.NotOpened)+len(l.Unreadable) == 0 {
+		return
+	}
+	b.section("Not read")
+	var list List
+	for _, problem := range l.Unreadable {
+		list.Items = append(list.Items, Item{Text: Inline{{Text: sentence(problem), Tone: Bad}}})
+	}
+	for i, n := range l.NotOpened {
+		if i == maxNotOpened {
+			list.Items = append(list.Items, Item{Text: text("… and " + human.Count(len(l.NotOpened)-i) + " more (see --format json)")})
+			break
+		}
+		list.Items = append(list.Items, Item{Text: Inline{{Text: n.Path, Style: Name}, plain(": " + n.Why)}})
+	}
+	b.add(list)
+}
+
+// ListingJSON writes the listing for scripts.
+func ListingJSON(w io.Writer, l *Listing) error {
+	out, err := marshal(l, "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(out)
+	return err
+}
