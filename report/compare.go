@@ -60,9 +60,8 @@ func changeRows(g *analyze.GroupChange) []changeRow {
 
 func (b *comparison) answer() {
 	b.paragraph(Span{Text: b.c.Sentence, Style: Strong})
-	if n := b.c.Tests; n > 1 {
-		b.paragraph(plain("Of " + human.Plural(n, "test") + " at 5 %, one in twenty comes out by chance alone. A single p is safe below " +
-			strconv.FormatFloat(analyze.Alpha/float64(n), 'g', 2, 64) + " (Bonferroni)."))
+	for _, d := range b.c.Doubts {
+		b.paragraph(plain(d))
 	}
 }
 
@@ -82,8 +81,8 @@ func (b *comparison) sides() {
 func (b *comparison) medians() {
 	b.section("Medians")
 	t := Table{Columns: []Column{{Title: "Metric"},
-		{Title: "Before p50", Right: true}, {Title: "95 % CI", Right: true, Drop: 20},
-		{Title: "After p50", Right: true}, {Title: "95 % CI", Right: true, Drop: 20},
+		{Title: "Before p50", Right: true}, {Title: "95 % CI before", Right: true, Drop: 20},
+		{Title: "After p50", Right: true}, {Title: "95 % CI after", Right: true, Drop: 20},
 		{Title: "Change", Right: true}, {Title: "Test", Right: true, Drop: 10}, {Title: "Verdict", Fit: Wrap}}}
 	few := false
 	for _, r := range changeRows(b.c.Overall) {
@@ -233,9 +232,9 @@ func (b *comparison) groupTable(by string, groups []analyze.KeyedChange) {
 		return
 	}
 	t := Table{Columns: []Column{{Title: by, Fit: Shorten}, {Title: "n", Right: true},
-		{Title: "TTFT p50", Right: true, Drop: 3}, {Title: "Change", Right: true},
-		{Title: "TPS p50, tok/s", Right: true, Drop: 4}, {Title: "Change", Right: true},
-		{Title: "Total p50", Right: true, Drop: 5}, {Title: "Change", Right: true, Drop: 1}}}
+		{Title: "TTFT p50", Right: true, Drop: 3}, {Title: "TTFT change", Right: true},
+		{Title: "TPS p50, tok/s", Right: true, Drop: 4}, {Title: "TPS change", Right: true},
+		{Title: "Total p50", Right: true, Drop: 5}, {Title: "Total change", Right: true, Drop: 1}}}
 	few, all := false, false
 	for _, k := range groups[:min(maxGroups, len(groups))] {
 		g := k.Group
@@ -304,7 +303,7 @@ func (b *comparison) definitions() {
 	b.section("How to read this")
 	b.add(List{[]Item{
 		{Text: text("p is from a Mann–Whitney U test with tie correction over all samples of a metric, n=before+after: how often chance alone would make two sets differ so much. ~ stands for p ≥ 0.05.")},
-		{Text: text("The verdict weighs the medians: below " + human.Percent(b.c.Threshold) + " (--threshold) a difference is small even if it is real. Unsure: the medians differ by more, but that can be chance; more requests would tell.")},
+		{Text: text("The verdict weighs the medians: below " + strconv.FormatFloat(100*b.c.Threshold, 'g', 4, 64) + " % (--threshold) a difference is small even if it is real. Unsure: the medians differ by more, but that can be chance; more requests would tell.")},
 		{Text: text("95 % CI: the interval in which the true median lies with 95 % confidence, from order statistics. Percentiles are linear (type 7).")},
 		{Text: text("A test sees that two sets differ, not why: different prompts, models or hours do it too. --by and --where compare like with like.")},
 	}})

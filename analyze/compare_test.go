@@ -1,0 +1,316 @@
+package analyze
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"codexlag/parse/record"
+)
+
+func collect(o Options, requests ...*record.Request) *Collector {
+	c := NewCollector(o)
+	for _, r := range requests {
+		c.Add(r)
+	}
+	return c
+}
+
+func compared(before, after []*record.Request) *Comparison {
+	o := DefaultOptions()
+	return Compare(Tool{}, Set{Collected: collect(o, before...)}, Set{Collected: collect(o, after...)}, 0.05)
+}
+
+// lines are n requests with TTFTs from a lognormal distribution around median
+// ms, all with a decode of 20 s and 1,000 tokens.
+func lines(r *rand.Rand, n int, median, sigma float64) []*record.Request {
+	l := make([]*record.Request, n)
+	for i := range l {
+		ttft := median * math.Exp(sigma*r.NormFloat64())
+		l[i] = line(ttft, ttft+20_000, 1000)
+	}
+	return l
+}
+
+// The p of tiny samples can be counted by hand: of the C(8,4) = 70 ways to
+// deal eight ranks to two sides, two separate them fully.
+func TestMannWhitney(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		a, b []float64
+		p    float64 // NaN: no test
+		sign float64
+	}{
+		{"4+4 apart", []float64{1, 2, 3, 4}, []float64{5, 6, 7, 8}, 2.0 / 70, 1},
+		{"4+4 apart, the other way", []float64{5, 6, 7, 8}, []float64{1, 2, 3, 4}, 2.0 / 70, -1},
+		{"4+4, one pair crossed", []float64{1, 2, 3, 5}, []float64{4, 6, 7, 8}, 4.0 / 70, 1},
+		{"5+5 apart", []float64{1, 2, 3, 4, 5}, []float64{6, 7, 8, 9, 10}, 2.0 / 252, 1},
+		{"4+4 woven", []float64{1, 4, 5, 8}, []float64{2, 3, 6, 7}, 1, 0},
+		// Ranks 1.5 1.5 3.5 3.5 | 5.5 5.5 7.5 7.5: still two of 70 deals.
+		{"4+4 apart with ties", []float64{1, 1, 2, 2}, []float64{3, 3, 4, 4}, 2.0 / 70, 1},
+		{"all the same", []float64{3, 3, 3, 3}, []float64{3, 3, 3, 3, 3}, 1, 0},
+		{"3+4", []float64{1, 2, 3}, []float64{4, 5, 6, 7}, math.NaN(), 0},
+		{"4+3", []float64{1, 2, 3, 4}, []float64{5, 6, 7}, math.NaN(), 0},
+		{"none", nil, nil, math.NaN(), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, after := mannWhitney(c.a, c.b)
+			if p == nil {
+				if !math.IsNaN(c.p) {
+					t.Fatal("no test")
+				}
+				return
+			}
+			if math.IsNaN(c.p) {
+				t.Fatalf("p = %v with too few samples", *p)
+			}
+			near(t, "p", *p, c.p)
+			if (after > 0) != (c.sign > 0) || (after < 0) != (c.sign < 0) {
+				t.Errorf("direction %v, want %v", after, c.sign)
+			}
+		})
+	}
+}
+
+// The normal approximation for large samples, by its formula: n = 60+60, b
+// shifted by 20 places. Pairs with a > b: 40·39/2, ties 40, so U = 800; the 40
+// tied pairs of ranks correct σ by Σ(t³−t) = 240.
+func TestMannWhitneyOfManySamples(t *testing.T) {
+	var a, b []float64
+	for i := range 60 {
+		a, b = append(a, float64(i)), append(b, float64(i+20))
+	}
+	n := 120.0
+	sigma := math.Sqrt(3600.0 / 12 * (n + 1 - 240/(n*(n-1))))
+	z := (1800 - 800 - 0.5) / sigma
+	p, after := mannWhitney(a, b)
+	if p == nil || after != 1000 {
+		t.Fatalf("p %v, direction %v", p, after)
+	}
+	if want := math.Erfc(z / math.Sqrt2); math.Abs(*p-want) > 1e-12 {
+		t.Errorf("p = %v, want %v", *p, want)
+	}
+}
+
+// Which side comes first decides about the sign only.
+func TestMannWhitneyIsSymmetric(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		a, b := make([]float64, 4+r.IntN(20)), make([]float64, 4+r.IntN(20))
+		for _, s := range [][]float64{a, b} {
+			for i := range s {
+				s[i] = float64(r.IntN(8))
+			}
+		}
+		p, up := mannWhitney(a, b)
+		q, down := mannWhitney(b, a)
+		if *p != *q || up != -down || *p < 0 || *p > 1 {
+			t.Fatalf("%v %v: p %v and %v, direction %v and %v", a, b, *p, *q, up, down)
+		}
+	}
+}
+
+// Two halves of one population differ in one of twenty cases, as a test at 5 %
+// must have it.
+func TestSamePopulationIsFoundSameUsually(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	found := 0
+	for range 1000 {
+		c := compared(lines(r, 100, 1000, 0.5), lines(r, 100, 1000, 0.5))
+		if c.Overall.TTFT.Significant() {
+			found++
+		}
+	}
+	if found < 30 || found > 70 {
+		t.Errorf("%d of 1000 comparisons of the same differ, want about 50", found)
+	}
+}
+
+func TestShiftIsFound(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	found := 0
+	for range 200 {
+		c := compared(lines(r, 100, 1000, 0.3), lines(r, 100, 1200, 0.3))
+		if c.Overall.TTFT.Verdict == Worse && strings.HasPrefix(c.Sentence, "After is slower: TTFT p50 ") {
+			found++
+		}
+	}
+	if found < 190 {
+		t.Errorf("a shift of 20 %% was found in %d of 200 cases", found)
+	}
+}
+
+func TestCompareVerdicts(t *testing.T) {
+	// steps are n TTFTs from lo to hi, so that medians are known.
+	steps := func(n int, lo, hi float64, decode float64, tokens int64) []*record.Request {
+		var l []*record.Request
+		for i := range n {
+			ttft := lo + (hi-lo)*float64(i)/float64(max(1, n-1))
+			l = append(l, line(ttft, ttft+decode, tokens))
+		}
+		return l
+	}
+	base := steps(40, 900, 1100, 20_000, 1000)
+	for _, c := range []struct {
+		name                     string
+		before, after            []*record.Request
+		ttft, tps, total, output string
+		sentence                 string
+	}{
+		{"the same", base, base, Unchanged, Unchanged, Unchanged, Unchanged, "No difference found: TTFT unchanged (~); decode rate unchanged (~); total unchanged (~)."},
+		{"slower start", base, steps(40, 1400, 1600, 20_000, 1000), Worse, Unchanged, Small, Unchanged, "After is slower: TTFT p50 1.00 s → 1.50 s (+50 %, p<0.001, n=40+40); decode rate unchanged (~)"},
+		{"faster start", steps(40, 1400, 1600, 20_000, 1000), base, Better, Unchanged, Small, Unchanged, "After is faster: TTFT p50 1.50 s → 1.00 s (−33 %"},
+		{"slower decode", base, steps(40, 900, 1100, 40_000, 1000), Unchanged, Worse, Worse, Unchanged, "After is slower: decode rate p50 50.0 tok/s → 25.0 tok/s (−50 %"},
+		{"faster start, slower decode", base, steps(40, 400, 500, 40_000, 1000), Better, Worse, Worse, Unchanged, "Mixed: "},
+		{"real but small", base, steps(40, 930, 1130, 20_000, 1000), Small, Unchanged, Small, Unchanged, "No practical difference: TTFT p50 1.00 s → 1.03 s (+3.0 %, p="},
+		{"longer answers", base, steps(40, 900, 1100, 40_000, 2000), Unchanged, Unchanged, Worse, More, "The answers differ in length"},
+		{"few and unsure", steps(5, 900, 1500, 20_000, 1000), steps(5, 1000, 1700, 20_000, 1000), Unsure, Unchanged, Unchanged, Unchanged, "TTFT unsure (+12 %, p=0."},
+		{"too few", steps(3, 900, 1100, 20_000, 1000), base, TooFew, TooFew, TooFew, TooFew, "Not enough samples to compare (4 on each side needed): TTFT: not enough samples (n=3+40)"},
+		{"no TTFT at all", []*record.Request{line(-1, 5000, 10)}, []*record.Request{line(-1, 5000, 10)}, TooFew, TooFew, TooFew, TooFew, "total: not enough samples (n=1+1)."},
+		{"nothing", nil, nil, TooFew, TooFew, TooFew, TooFew, "Not enough samples to compare (4 on each side needed)."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := compared(c.before, c.after)
+			g := r.Overall
+			got := []string{g.TTFT.Verdict, g.TPS.Verdict, g.Total.Verdict, g.OutputTokens.Verdict}
+			if want := []string{c.ttft, c.tps, c.total, c.output}; !slices.Equal(got, want) {
+				t.Errorf("verdicts %v, want %v", got, want)
+			}
+			if !strings.Contains(r.Sentence, c.sentence) {
+				t.Errorf("sentence %q lacks %q", r.Sentence, c.sentence)
+			}
+		})
+	}
+}
+
+// The clean rates are compared where both sides have six of them.
+func TestCompareRates(t *testing.T) {
+	of := func(clean, noisy int) []*record.Request {
+		var l []*record.Request
+		for range clean {
+			l = append(l, line(1000, 21_000, 1000))
+		}
+		for range noisy {
+			l = append(l, line(1000, 3000, 20))
+		}
+		return l
+	}
+	for _, c := range []struct {
+		before, after []*record.Request
+		samples       string
+		n             [2]int
+	}{
+		{of(6, 10), of(7, 10), SamplesClean, [2]int{6, 7}},
+		{of(5, 10), of(40, 10), SamplesAll, [2]int{15, 50}},
+		{of(40, 10), of(0, 10), SamplesAll, [2]int{50, 10}},
+	} {
+		if m := compared(c.before, c.after).Overall.TPS; m.Samples != c.samples || m.N != c.n {
+			t.Errorf("%s %v, want %s %v", m.Samples, m.N, c.samples, c.n)
+		}
+	}
+}
+
+func TestCompareGroups(t *testing.T) {
+	of := func(model string, n int) []*record.Request {
+		var l []*record.Request
+		for range n {
+			r := line(1000, 21_000, 1000)
+			r.Model = model
+			l = append(l, r)
+		}
+		return l
+	}
+	o := DefaultOptions()
+	o.By = []Dimension{"model"}
+	c := Compare(Tool{}, Set{Name: "a", Collected: collect(o, slices.Concat(of("small", 4), of("big", 20), of("old", 3))...)},
+		Set{Name: "b", Collected: collect(o, slices.Concat(of("big", 10), of("small", 3), of("new", 2), of("newer", 5))...)}, 0.05)
+	if len(c.Groups) != 2 || c.Groups[0].Key != "big" || c.Groups[0].Group.Requests != [2]int{20, 10} || c.Groups[1].Key != "small" {
+		t.Errorf("groups %+v", c.Groups)
+	}
+	if !slices.Equal(c.OnlyBefore, []KeyedCount{{"model", "old", 3}}) || !slices.Equal(c.OnlyAfter, []KeyedCount{{"model", "newer", 5}, {"model", "new", 2}}) {
+		t.Errorf("only before %v, only after %v", c.OnlyBefore, c.OnlyAfter)
+	}
+	if c.Tests != 10 { // five metrics, overall and of big; small has too few
+		t.Errorf("%d tests, want 10", c.Tests)
+	}
+	if !slices.ContainsFunc(c.Doubts, func(s string) bool { return strings.HasPrefix(s, "10 tests") && strings.Contains(s, "p<0.005 ") }) {
+		t.Errorf("doubts %q", c.Doubts)
+	}
+}
+
+func TestCompareDoubts(t *testing.T) {
+	estimated := lines(rand.New(rand.NewPCG(7, 8)), 10, 1000, 0.3)
+	for _, r := range estimated {
+		r.Quality = record.Estimated
+	}
+	failed := line(-1, 1000, 0)
+	failed.Status = record.Failed
+	c := compared(lines(rand.New(rand.NewPCG(9, 10)), 10, 1000, 0.3), append(estimated, failed))
+	all := strings.Join(c.Doubts, "\n")
+	for _, want := range []string{"0 % are estimated from timestamps before, 100 % after", "0 of 10 before, 1 of 11 after"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("doubts %q lack %q", c.Doubts, want)
+		}
+	}
+}
+
+// The JSON keeps its shape: absent figures are null, never missing.
+func TestCompareJSON(t *testing.T) {
+	c := compared([]*record.Request{line(1000, 21_000, 1000)}, []*record.Request{line(1200, -1, 1000)})
+	b, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Overall map[string]any }
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	at := func(metric, stat string) map[string]any {
+		t.Helper()
+		m, _ := got.Overall[metric].(map[string]any)
+		if stat != "" {
+			m, _ = m[stat].(map[string]any)
+		}
+		if m == nil {
+			t.Fatalf("no %s %s in %s", metric, stat, b)
+		}
+		return m
+	}
+	for _, metric := range []string{"ttft_ms", "total_ms", "tps", "tpot_ms", "output_tokens"} {
+		for _, stat := range []string{"p50", "p90", "p99", "mean"} {
+			at(metric, stat)
+		}
+	}
+	ttft := at("ttft_ms", "p50")
+	if near(t, "change", ttft["change"].(float64), 0.2); ttft["before"] != 1000.0 || ttft["after"] != 1200.0 {
+		t.Errorf("%v", ttft)
+	}
+	for _, k := range []string{"p", "before_ci95", "after_ci95"} {
+		if v, ok := ttft[k]; !ok || v != nil {
+			t.Errorf("ttft_ms.p50.%s = %v, %v, want null", k, v, ok)
+		}
+	}
+	total := at("total_ms", "p90")
+	if v, ok := total["after"]; total["before"] != 21_000.0 || !ok || v != nil || total["change"] != nil {
+		t.Errorf("total_ms.p90 %v", total)
+	}
+	if share := at("prefill_share", ""); share["after"] != nil || share["before"] == nil {
+		t.Errorf("prefill_share %v", share)
+	}
+}
+
+func TestChangeFromZero(t *testing.T) {
+	zero, five := 0.0, 5.0
+	if c := newChange(&zero, &five); c.Relative != nil {
+		t.Errorf("0 → 5 is %v", *c.Relative)
+	}
+	if c := newChange(&zero, &zero); c.Relative == nil || *c.Relative != 0 {
+		t.Error("0 → 0 is no change")
+	}
+	if c := newChange(nil, &five); c.Relative != nil {
+		t.Error("nothing → 5 has a change")
+	}
+}

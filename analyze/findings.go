@@ -1,0 +1,202 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+
+	"codexlag/analyze/human"
+)
+
+// rules are all that is looked for. The order decides between findings of the
+// same severity and the same waiting.
+var rules = []func(*facts) []found{
+	http401, http404, http429, http5xx, timeouts, droppedStreams, commonCeiling,
+	slowStart, slowStream, bufferedStream, noFirstToken,
+	toolsDominate, waitsDominate,
+	promptBound, overheadBound, cacheMisses, contention, longOutput,
+	changePoint, slowHours,
+	longInput, fewClean, tokenMismatch, unreadable,
+}
+
+// facts is what the rules look at.
+type facts struct {
+	rows    []row   // in the order of time, whatever their status
+	share   float64 // of all requests that the rows hold: 1 unless there were too many to keep
+	all     *Group
+	groups  []named
+	quality *Quality
+	inputs  *Inputs
+	options *Options
+}
+
+// A named is a keyed group with its requests.
+type named struct {
+	by  Dimension
+	key string
+	*group
+}
+
+// A found is a finding with the waiting that it is about, in µs.
+type found struct {
+	Finding
+	stake int64
+}
+
+// findings lists what is worth knowing, the worst first, then what concerns
+// most of the waiting. r holds the figures so far.
+func (c *Collector) findings(r *Report) []Finding {
+	share, _ := c.overall.population.sampled()
+	f := &facts{
+		rows: c.overall.population.ordered(), share: share,
+		all: r.Overall, quality: &r.Quality, inputs: &r.Inputs, options: &c.options,
+	}
+	for _, k := range r.Groups {
+		by := Dimension(k.By)
+		f.groups = append(f.groups, named{by, k.Key, c.groups[groupKey{by, k.Key}]})
+	}
+	var all []found
+	for _, rule := range rules {
+		all = append(all, rule(f)...)
+	}
+	slices.SortStableFunc(all, func(a, b found) int {
+		return cmp.Or(cmp.Compare(severityRank(a.Severity), severityRank(b.Severity)), cmp.Compare(b.stake, a.stake))
+	})
+	l := []Finding{}
+	for _, x := range all {
+		l = append(l, x.Finding)
+	}
+	return l
+}
+
+func severityRank(s string) int {
+	return slices.Index([]string{SeverityBad, SeverityWarn, SeverityInfo}, s)
+}
+
+// one is the result of a rule with a single finding.
+func one(severity, id string, stake int64, title, evidence, advice string) []found {
+	return []found{{Finding{ID: id, Severity: severity, Title: title, Evidence: evidence, Advice: advice}, stake}}
+}
+
+// inconclusive says why there is no answer to a question that the user will ask.
+func inconclusive(id, title, evidence, advice string) []found {
+	return one(SeverityInfo, id, 0, "Inconclusive: "+title, evidence, advice)
+}
+
+// scaled turns a number of rows into one of requests.
+func (f *facts) scaled(rows int) int {
+	if f.share == 1 {
+		return rows
+	}
+	return int(float64(rows)/f.share + 0.5)
+}
+
+// requests writes how many requests so many rows stand for.
+func (f *facts) requests(rows int) string {
+	s := human.Plural(f.scaled(rows), "request")
+	if f.share < 1 {
+		s = "about " + s
+	}
+	return s
+}
+
+var (
+	burstFlag = flagSet(bit(Burst))
+	noisyFlag = bit(FewTokens) | bit(ShortDecode)
+)
+
+// start returns the request's TTFT in ms, if it has one that counts.
+func (w *row) firstToken() (ms float64, ok bool) {
+	if !w.ok() || w.ttft < 0 || w.flags&burstFlag != 0 {
+		return 0, false
+	}
+	return float64(w.ttft) / 1000, true
+}
+
+// streamRate returns the request's TPS, if it has one that is not of a burst;
+// clean says whether it is also not noisy.
+func (w *row) streamRate() (tps float64, clean, ok bool) {
+	if !w.ok() || w.ttft < 0 || w.total <= w.ttft || w.decodeTokens < 1 || w.flags&burstFlag != 0 {
+		return 0, false, false
+	}
+	return float64(w.decodeTokens) / (float64(w.total-w.ttft) / 1e6), w.flags&noisyFlag == 0, true
+}
+
+// waited is the time of the request, in µs, as far as it is known.
+func (w *row) waited() int64 { return max(0, w.total) }
+
+// mostUsed returns the rows of the model that most of the rows with a figure
+// are of, in order: between models speeds differ, and a shift from one to the
+// other would look like a change of speed.
+func (f *facts) mostUsed(has func(*row) bool) (model string, rows []row) {
+	n := make(map[string]int)
+	for i := range f.rows {
+		if has(&f.rows[i]) {
+			n[f.rows[i].model]++
+		}
+	}
+	for m, k := range n {
+		if k > n[model] || k == n[model] && m < model {
+			model = m
+		}
+	}
+	if n[model] == len(f.rows) {
+		return model, f.rows
+	}
+	rows = make([]row, 0, n[model])
+	for i := range f.rows {
+		if w := &f.rows[i]; w.model == model && has(w) {
+			rows = append(rows, *w)
+		}
+	}
+	return model, rows
+}
+
+// of names the model whose requests the evidence is about.
+func of(model string) string {
+	if model == "" {
+		return ""
+	}
+	return " of " + model
+}
+
+// A contrast sets the values of two sets of requests against each other.
+type contrast struct {
+	a, b   int     // how many
+	ma, mb float64 // medians
+	p      float64 // of the Mann–Whitney test
+}
+
+// contrasted compares two samples; ok is false where one has fewer than atLeast values.
+func contrasted(a, b []float64, atLeast int) (c contrast, ok bool) {
+	if len(a) < atLeast || len(b) < atLeast {
+		return contrast{a: len(a), b: len(b)}, false
+	}
+	sa, sb := sample{values: a}, sample{values: b}
+	p, _ := mannWhitney(sa.ordered(), sb.ordered())
+	if p == nil {
+		return contrast{a: len(a), b: len(b)}, false
+	}
+	return contrast{len(a), len(b), sa.quantile(50), sb.quantile(50), *p}, true
+}
+
+// factor is how many times as large b is as a; 0 where that is not defined.
+func (c contrast) factor() float64 {
+	if c.ma <= 0 {
+		return 0
+	}
+	return c.mb / c.ma
+}
+
+// values collects a figure of the rows that have it.
+func values(rows []row, figure func(*row) (float64, bool)) []float64 {
+	var l []float64
+	for i := range rows {
+		if v, ok := figure(&rows[i]); ok {
+			l = append(l, v)
+		}
+	}
+	return l
+}
+
+// times writes a factor: 2.1×.
+func times(v float64) string { return human.Number(v) + "×" }
