@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"time"
 
+	"codexlag/parse/bundle"
+	"codexlag/parse/execjson"
 	"codexlag/parse/otlp"
 	"codexlag/parse/record"
 	"codexlag/parse/requestline"
 	"codexlag/parse/rollout"
+	"codexlag/parse/sqlitelog"
 	"codexlag/parse/trace"
 )
 
@@ -23,6 +26,12 @@ func newDecoder(k kind, path string, location *time.Location, emit func(record.R
 		return trace.New(path, emit)
 	case kindOTLP:
 		return otlp.New(path, emit)
+	case kindExec:
+		return execjson.New(path, emit)
+	case kindBundle:
+		return bundle.New(path, emit)
+	case kindRows:
+		return sqlitelog.NewRows(path, emit)
 	}
 	return nil
 }
@@ -37,5 +46,9 @@ func describe(d record.Decoder, i *Info) {
 		i.Version = cmp.Or(i.Version, d.Info().Version)
 	case *otlp.Decoder:
 		i.Version = cmp.Or(i.Version, d.Info().Version)
+	case *sqlitelog.Rows:
+		i.Version = cmp.Or(i.Version, d.Info().Version)
+	case *execjson.Decoder:
+		i.Threads = d.Threads()
 	}
 }

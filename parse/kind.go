@@ -50,6 +50,7 @@ const (
 	hasTotal
 	hasSession
 	hasItems
+	hasNanos
 )
 
 var members = map[string]uint32{
@@ -60,7 +61,7 @@ var members = map[string]uint32{
 	"resourceLogs": hasResource, "resourceSpans": hasResource,
 	"record_type": hasRecordType, "id": hasID, "instructions": hasInstructions, "git": hasInstructions,
 	"msg": hasMsg, "call_id": hasCallID, "role": hasRole, "feedback_log_body": hasLogBody,
-	"session": hasSession, "items": hasItems,
+	"ts_nanos": hasNanos, "session": hasSession, "items": hasItems,
 	"first_token_ms": hasTTFT, "ttft_ms": hasTTFT, "time_to_first_token_ms": hasTTFT, "ttft": hasTTFT,
 	"total_ms": hasTotal, "duration_ms": hasTotal, "elapsed_ms": hasTotal, "latency_ms": hasTotal,
 	"total_tokens": hasTotal, "output_tokens": hasTotal, "completion_tokens": hasTotal,
@@ -105,7 +106,7 @@ func jsonKind(head []byte) kind {
 		return kindOTLP
 	case all(hasTS | hasDir | hasKind):
 		return kindRecorder
-	case all(hasLogBody):
+	case all(hasLogBody), all(hasNanos | hasTarget):
 		return kindRows
 	case isExecType(typ), all(hasID | hasMsg):
 		return kindExec

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"os"
@@ -233,6 +234,98 @@ func TestRequestLinesWithAnID(t *testing.T) {
 	records, _ := read(t, Options{}, dir)
 	if n := len(requests(records)); n != 3 || dropped(records, record.Duplicate) != 1 {
 		t.Errorf("%d requests, %d duplicates, want 3 and 1", n, dropped(records, record.Duplicate))
+	}
+}
+
+// A database of Codex's log is read like a trace; its other databases are not logs.
+func TestDatabases(t *testing.T) {
+	dir := t.TempDir()
+	create := func(name string, statements ...string) {
+		db, err := sql.Open("sqlite", filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		for _, s := range statements {
+			if _, err := db.Exec(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	create("logs_2.sqlite",
+		`CREATE TABLE logs (id INTEGER PRIMARY KEY AUTOINCREMENT, ts INTEGER, ts_nanos INTEGER, level TEXT, target TEXT, feedback_log_body TEXT, thread_id TEXT)`,
+		`INSERT INTO logs (ts, ts_nanos, level, target, feedback_log_body, thread_id) VALUES (1789030805, 0, 'INFO', 'codex_otel.trace_safe', 'event.name="codex.sse_event" event.kind=response.completed input_token_count=5 output_token_count=7 ttft_ms=9 event.timestamp=2026-09-10T09:00:05.000Z conversation.id=t model=m', 't')`)
+	create("state_5.sqlite", `CREATE TABLE threads (id TEXT)`)
+	records, s := read(t, Options{}, dir)
+	q := requests(records)
+	if len(q) != 1 || q[0].Format != record.FormatSQLite || q[0].TTFT != 9*time.Millisecond || len(s.Logs) != 2 {
+		t.Fatalf("%v, %+v", q, s.Logs)
+	}
+	if s.Logs[0].Format != record.FormatSQLite || s.Logs[1].Format != record.FormatUnknown || s.Logs[1].Err != nil {
+		t.Errorf("%+v", s.Logs)
+	}
+	if _, s := read(t, Options{}, filepath.Join(dir, "state_5.sqlite")); s.Logs[0].Err == nil {
+		t.Error("a database without a log, named by the user, is no error")
+	}
+}
+
+// The stream of codex exec is joined to its session file by the thread's id.
+func TestExecStreamsKnowTheirSessionFile(t *testing.T) {
+	dir := t.TempDir()
+	stream := filepath.Join(dir, "exec.jsonl")
+	session, _ := filepath.Glob("testdata/merge/sessions/*")
+	if err := os.WriteFile(stream, []byte(`{"type":"thread.started","thread_id":"01a08b00-0000-7000-8000-00000000aaaa"}`+"\n"+`{"type":"turn.completed","usage":{"output_tokens":5}}`+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	hint := func(paths ...string) string {
+		_, s := read(t, Options{}, paths...)
+		for i := range s.Logs {
+			if s.Logs[i].Format == record.FormatExec {
+				return s.Hint(&s.Logs[i].Info)
+			}
+		}
+		t.Fatalf("no exec stream among %+v", s.Logs)
+		return ""
+	}
+	if h := hint(stream, session[0]); h != "" {
+		t.Errorf("with its session file: %q", h)
+	}
+	if h := hint(stream); !strings.Contains(h, "RUST_LOG") {
+		t.Errorf("alone: %q", h)
+	}
+}
+
+// Captures that are printed over many lines, and the oldest session files.
+func TestObjectsOverManyLines(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	pretty := write("otlp.json", `{
+  "resourceLogs": [
+    {"scopeLogs": [{"logRecords": [{"observedTimeUnixNano": "1789030805000000000", "attributes": [
+      {"key": "event.name", "value": {"stringValue": "codex.sse_event"}},
+      {"key": "event.kind", "value": {"stringValue": "response.completed"}},
+      {"key": "conversation.id", "value": {"stringValue": "t"}},
+      {"key": "output_token_count", "value": {"stringValue": "7"}},
+      {"key": "ttft_ms", "value": {"intValue": "9"}}
+    ]}]}]}
+  ]
+}
+`)
+	records, s := read(t, Options{}, pretty)
+	if q := requests(records); len(q) != 1 || q[0].TTFT != 9*time.Millisecond || s.Logs[0].Format != record.FormatOTLP {
+		t.Errorf("%v %+v", q, s.Logs)
+	}
+	for _, text := range []string{`{"session":{"id":"x"},"items":[{"type":"message","role":"user","content":[]}]}`, "{\n  \"session\": {\n    \"id\": \"x\"\n  },\n  \"items\": [\n    {\n      \"type\": \"message\"\n    }\n  ]\n}\n"} {
+		records, s := read(t, Options{}, write("old.json", text))
+		if len(records) != 0 || s.Logs[0].Format != record.FormatRollout || s.Logs[0].Era != "typescript" {
+			t.Errorf("%q: %v %+v", text, records, s.Logs)
+		}
 	}
 }
 

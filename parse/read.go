@@ -3,6 +3,7 @@ package parse
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"codexlag/parse/otlp"
 	"codexlag/parse/record"
 	"codexlag/parse/source"
+	"codexlag/parse/sqlitelog"
 )
 
 // Options shape reading.
@@ -150,6 +152,17 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 	defer s.Close()
 	r := NewReader(f.Path, interruptible{ctx, s}, o.Location)
 	switch k := wholeKind(s.Head(source.MaxHead)); {
+	case s.IsSQLite():
+		r.whole(kindRows, sink, func(emit func(record.Record)) error {
+			about, err := sqlitelog.Read(ctx, f.Path, emit)
+			r.info.Version, r.info.Lines = about.Version, about.Rows
+			if errors.Is(err, sqlitelog.ErrNoTable) && !f.Named {
+				r.main = kindNone
+				return nil // one of Codex's other databases
+			}
+			return err
+		})
+		r.info.Bytes = f.Size
 	case k == kindOTLP:
 		r.whole(k, sink, func(emit func(record.Record)) error { return otlp.Whole(interruptible{ctx, s}, f.Path, emit) })
 		r.info.Bytes = s.Bytes()

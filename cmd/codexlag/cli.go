@@ -48,10 +48,13 @@ type cli struct {
 
 type versionFlag bool
 
-// inputFlags choose what is read and what of it counts.
-type inputFlags struct {
+// pathArgs name what is read.
+type pathArgs struct {
 	Paths []string `arg:"" optional:"" name:"path" help:"Files, directories (recursive) or globs; - for standard input. Without one: $$CODEX_HOME, else ~/.codex."`
+}
 
+// inputFlags say how it is read and what of it counts.
+type inputFlags struct {
 	Since    string   `placeholder:"TIME" group:"What counts" help:"Only requests that ended at TIME or later: 2026-09-01, an RFC 3339 time, -3d, 24h, today."`
 	Until    string   `placeholder:"TIME" group:"What counts" help:"Only requests that ended before TIME."`
 	Timezone string   `placeholder:"NAME" group:"What counts" help:"IANA name of the time zone of days, hours and times without a zone (default: local)."`

@@ -15,6 +15,8 @@ import (
 
 // compareCmd sets two sets of logs side by side.
 type compareCmd struct {
+	Paths []string `arg:"" optional:"" name:"path" help:"BEFORE and AFTER; with --at the logs to split (without one: $$CODEX_HOME, else ~/.codex)."`
+
 	inputFlags
 	figureFlags
 
@@ -159,10 +161,8 @@ type sides struct {
 func (c *compareCmd) twoSets(env *environment, zone *time.Location, options analyze.Options) (*sides, error) {
 	s := &sides{}
 	for i, set := range []*analyze.Set{&s.before, &s.after} {
-		in := c.inputFlags
-		in.Paths = c.Paths[i : i+1]
 		collector := analyze.NewCollector(options)
-		rd, err := in.read(env, zone, collector.Add)
+		rd, err := c.read(env, zone, c.Paths[i:i+1], collector.Add)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +179,7 @@ func (c *compareCmd) twoSets(env *environment, zone *time.Location, options anal
 func (c *compareCmd) oneSet(env *environment, zone *time.Location, options analyze.Options, at time.Time) (*sides, error) {
 	before, after := analyze.NewCollector(options), analyze.NewCollector(options)
 	timeless := 0
-	rd, err := c.read(env, zone, func(r record.Record) {
+	rd, err := c.read(env, zone, c.Paths, func(r record.Record) {
 		end := time.Time{}
 		switch r := r.(type) {
 		case *record.Request:

@@ -34,9 +34,9 @@ func (c *explainCmd) Run(env *environment) error {
 		return err
 	}
 	path, line := splitPlace(c.Place)
-	in := inputFlags{Paths: []string{path}}
+	var in inputFlags
 	var found target
-	read, err := in.read(env, zone, func(r record.Record) { found.consider(r, line) })
+	read, err := in.read(env, zone, []string{path}, func(r record.Record) { found.consider(r, line) })
 	if err != nil {
 		return err
 	}

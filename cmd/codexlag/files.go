@@ -13,7 +13,7 @@ import (
 
 // filesCmd lists what was found.
 type filesCmd struct {
-	Paths []string `arg:"" optional:"" name:"path" help:"Files, directories (recursive) or globs; - for standard input. Without one: $$CODEX_HOME, else ~/.codex."`
+	pathArgs
 
 	Jobs    int    `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
 	Quiet   bool   `short:"q" group:"Reading" help:"No warnings on standard error."`
@@ -24,13 +24,13 @@ type filesCmd struct {
 // Run reads the logs whole, so that what it says of them is true.
 func (c *filesCmd) Run(env *environment) error {
 	env.quiet = c.Quiet
-	in := inputFlags{Paths: c.Paths, Jobs: c.Jobs, Quiet: c.Quiet}
+	in := inputFlags{Jobs: c.Jobs, Quiet: c.Quiet}
 	zone, err := location("")
 	if err != nil {
 		return err
 	}
 	duplicates := map[string]int{}
-	read, err := in.read(env, zone, func(r record.Record) {
+	read, err := in.read(env, zone, c.Paths, func(r record.Record) {
 		if d, ok := r.(*record.Dropped); ok && d.Reason == record.Duplicate {
 			duplicates[d.File]++
 		}

@@ -20,9 +20,9 @@ type reading struct {
 	timeless int // requests that --since or --until left out for want of a time
 }
 
-// read reads the logs that the flags name and passes the records that the
+// read reads the logs at paths and passes the records that the
 // filters keep to sink. What could not be read is told on standard error.
-func (f *inputFlags) read(env *environment, zone *time.Location, sink func(record.Record)) (*reading, error) {
+func (f *inputFlags) read(env *environment, zone *time.Location, paths []string, sink func(record.Record)) (*reading, error) {
 	filter, err := f.filter(now(), zone)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (f *inputFlags) read(env *environment, zone *time.Location, sink func(recor
 	if f.Jobs < 0 {
 		return nil, usageError("--jobs: %d is negative", f.Jobs)
 	}
-	paths, err := f.paths()
+	paths, err = orHome(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +47,10 @@ func (f *inputFlags) read(env *environment, zone *time.Location, sink func(recor
 	return rd, nil
 }
 
-// paths returns the paths of the command line, else the home of Codex.
-func (f *inputFlags) paths() ([]string, error) {
-	if len(f.Paths) > 0 {
-		return f.Paths, nil
+// orHome returns the paths of the command line, without any the home of Codex.
+func orHome(paths []string) ([]string, error) {
+	if len(paths) > 0 {
+		return paths, nil
 	}
 	if home := os.Getenv("CODEX_HOME"); home != "" {
 		return strings.Split(home, ","), nil

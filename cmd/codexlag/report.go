@@ -12,6 +12,7 @@ import (
 
 // reportCmd is the default command.
 type reportCmd struct {
+	pathArgs
 	inputFlags
 	figureFlags
 
@@ -53,7 +54,7 @@ func (c *reportCmd) Run(env *environment) error {
 		return err
 	}
 	collector := analyze.NewCollector(options)
-	read, err := c.read(env, zone, collector.Add)
+	read, err := c.read(env, zone, c.Paths, collector.Add)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 // requestsCmd lists requests one by one.
 type requestsCmd struct {
+	pathArgs
 	inputFlags
 	figureFlags
 
@@ -53,7 +54,7 @@ func (c *requestsCmd) Run(env *environment) (err error) {
 	}
 	requests := 0
 	var writeErr error
-	read, err := c.read(env, zone, func(r record.Record) {
+	read, err := c.read(env, zone, c.Paths, func(r record.Record) {
 		if q, ok := r.(*record.Request); ok && writeErr == nil {
 			requests++
 			writeErr = out.Write(analyze.NewRequest(q, &options))

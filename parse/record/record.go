@@ -203,7 +203,7 @@ const (
 	BadRow       Reason = "bad_row"       // a database row that cannot be read
 	UnknownType  Reason = "unknown_type"  // a well-formed record of a type that is not known; never an error
 	Synthetic    Reason = "synthetic"     // usage made up by Codex (context overflow), not a request
-	OutsideTurn  Reason = "outside_turn"  // part of a request whose beginning is not in the log
+	OutsideTurn  Reason = "outside_turn"  // part of a request or turn whose beginning or end is not in the log
 	NoTime       Reason = "no_time"       // a request without any time (oldest eras, codex exec --json)
 	Continuation Reason = "continuation"  // a line that goes on with the text of an event; never an error
 )
@@ -220,8 +220,6 @@ func (r Reason) Unreadable() bool {
 // Dropped tells of one thing that was read and is not in the figures.
 type Dropped struct {
 	Pos
-	Reason Reason
-	// Start, End are the interval that a dropped request covered, if known.
-	// Session is its thread id.
-	Session string
+	Reason  Reason
+	Session string // thread id, where it matters and is known
 }

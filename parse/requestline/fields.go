@@ -172,6 +172,46 @@ func (f *fields) set(k field, v []byte, ignore bool) {
 	}
 }
 
+// setWhole is set for a whole number, not negative, of up to 15 digits.
+func (f *fields) setWhole(k field, n int64) {
+	switch k {
+	case fieldTTFT:
+		f.keyTTFT = true
+		setMillis(&f.ttft, &f.hasTTFT, n)
+	case fieldTotal:
+		f.keyTotal = true
+		setMillis(&f.total, &f.hasTotal, n)
+	case fieldDuration:
+		f.keyTotal = true
+		setMillis(&f.second, &f.hasSec, n)
+	case fieldTotalTokens:
+		f.keyTokens = true
+		setCount(&f.totalTokens, n)
+	case fieldOutput:
+		f.keyTokens = true
+		setCount(&f.output, n)
+	case fieldInput:
+		setCount(&f.input, n)
+	case fieldCached:
+		setCount(&f.cached, n)
+	case fieldReasoning:
+		setCount(&f.reasoning, n)
+	case fieldTPS:
+		if !f.hasTPS {
+			f.tps, f.hasTPS = float64(n), true
+		}
+	case fieldTTFTSeconds:
+		f.keyTTFT = true
+		setMillis(&f.ttft, &f.hasTTFT, n*1000)
+	case fieldTotalSeconds:
+		f.keyTotal = true
+		setMillis(&f.total, &f.hasTotal, n*1000)
+	case fieldDurationSeconds:
+		f.keyTotal = true
+		setMillis(&f.second, &f.hasSec, n*1000)
+	}
+}
+
 func (f *fields) name(k field) *[]byte {
 	switch k {
 	case fieldModel:

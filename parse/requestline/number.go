@@ -62,27 +62,46 @@ func milliseconds(ms float64) time.Duration {
 	return time.Duration(math.Round(ms*1000)) * time.Microsecond
 }
 
+func setMillis(dst *time.Duration, known *bool, ms int64) {
+	if !*known && ms <= int64(maxDuration/time.Millisecond) {
+		*dst, *known = time.Duration(ms)*time.Millisecond, true
+	}
+}
+
+func setCount(dst *record.Tokens, n int64) {
+	if !dst.Known && n < maxTokens {
+		*dst = record.Count(n)
+	}
+}
+
 func setTokens(dst *record.Tokens, v []byte) {
 	if n, ok := number(v); ok && !dst.Known && n >= 0 && n == math.Trunc(n) && n < maxTokens {
 		*dst = record.Count(int64(n))
 	}
 }
 
-// number reads a finite decimal number. Whole numbers of up to 15 digits, that
-// is nearly all, are read by hand.
+// number reads a finite decimal number. Numbers of up to 15 digits without an
+// exponent, that is nearly all, are read by hand: their digits and a power of
+// ten are both exact, so one division rounds as it should.
 func number(v []byte) (float64, bool) {
 	if len(v) == 0 || len(v) > 40 {
 		return 0, false
 	}
-	if len(v) <= 15 {
-		n := int64(0)
+	if len(v) <= 16 {
+		n, point := int64(0), -1
 		for i, c := range v {
-			if c < '0' || c > '9' {
+			if c == '.' && point < 0 && i > 0 {
+				point = i
+			} else if c < '0' || c > '9' || i-point == 16 {
 				break
+			} else {
+				n = n*10 + int64(c-'0')
 			}
-			n = n*10 + int64(c-'0')
-			if i == len(v)-1 {
-				return float64(n), true
+			if i == len(v)-1 && c != '.' {
+				if point < 0 {
+					return float64(n), true
+				}
+				return float64(n) / powersOf10[i-point], true
 			}
 		}
 	}
@@ -103,3 +122,5 @@ func isUnknown(v []byte) bool {
 	}
 	return false
 }
+
+var powersOf10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}

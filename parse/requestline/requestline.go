@@ -47,10 +47,34 @@ func New(file string, location *time.Location, emit func(record.Record)) *Decode
 	return &Decoder{file: file, location: location, emit: emit}
 }
 
-// Match reports whether the line may be a request: a few searches that let
-// next to no other line through and every request.
+// Match reports whether the line may be a request: it holds the mark, or a key
+// such as first_token_ms or ttft_ms. Next to no other line does.
 func Match(line []byte) bool {
-	return bytes.Contains(line, mark) || bytes.Contains(line, []byte("first_token")) || bytes.Contains(line, []byte("ttft"))
+	if indexMark(line) >= 0 {
+		return true
+	}
+	for i := 0; ; i++ { // the underscore is the rarest byte of such a key
+		n := bytes.IndexByte(line[i:], '_')
+		if n < 0 {
+			return false
+		}
+		if i += n; i >= 4 && string(line[i-4:i]) == "ttft" || i >= 5 && string(line[i-5:i]) == "first" && bytes.HasPrefix(line[i:], []byte("_token")) {
+			return true
+		}
+	}
+}
+
+// indexMark returns where the mark stands, -1 where it does not.
+func indexMark(line []byte) int {
+	for i := 0; ; i++ {
+		n := bytes.IndexByte(line[i:], '[')
+		if n < 0 {
+			return -1
+		}
+		if i += n; bytes.HasPrefix(line[i:], mark) {
+			return i
+		}
+	}
 }
 
 // NeedWhole implements record.Decoder: a request line longer than a window

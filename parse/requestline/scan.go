@@ -13,14 +13,14 @@ import (
 // an opening brace is a quotation (the arguments of a tool call), not a mark.
 func (f *fields) line(text []byte) (marked bool) {
 	rest := text
-	if i := bytes.Index(text[:min(len(text), maxPrefix)], mark); i >= 0 {
+	if i := indexMark(text[:min(len(text), maxPrefix)]); i >= 0 {
 		if bytes.IndexByte(text[:i], '{') >= 0 {
 			return false
 		}
 		marked = true
 		f.prefix(text[:i])
-		rest = bytes.TrimLeft(text[i+len(mark):], ": \t")
-	} else if bytes.Contains(text, mark) {
+		rest = text[i+len(mark):]
+	} else if len(text) > maxPrefix && indexMark(text) >= 0 {
 		return false // too far in: a quotation
 	} else {
 		f.leadingTime(text)
@@ -57,22 +57,25 @@ func (f *fields) prefix(text []byte) {
 
 // leadingTime takes the timestamp at the start of a line, bare or in brackets.
 func (f *fields) leadingTime(text []byte) {
-	text = bytes.TrimLeft(text, "[( \t")
+	for len(text) > 0 && (text[0] == '[' || text[0] == '(' || text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
 	if len(text) < len("2026-09-10T09:00:00") || text[0] < '0' || text[0] > '9' {
 		return
 	}
-	end := bytes.IndexAny(text[:min(len(text), 48)], " \t])")
+	text = text[:min(len(text), 48)]
+	end := timeEnd(text, 0)
 	if end == len("2026-09-10") && text[end] == ' ' { // date and time as two words
-		if n := bytes.IndexAny(text[end+1:min(len(text), 48)], " \t])"); n >= 0 {
-			end += 1 + n
-		} else {
-			end = -1
-		}
-	}
-	if end < 0 {
-		end = min(len(text), 48)
+		end = timeEnd(text, end+1)
 	}
 	f.setTime(text[:end])
+}
+
+func timeEnd(text []byte, i int) int {
+	for i < len(text) && text[i] != ' ' && text[i] != '\t' && text[i] != ']' && text[i] != ')' {
+		i++
+	}
+	return i
 }
 
 // pairs takes key=value and key: value pairs of a line of text. Pairs are set
@@ -80,44 +83,73 @@ func (f *fields) leadingTime(text []byte) {
 // With namesOnly, numbers are left alone.
 func (f *fields) pairs(text []byte, namesOnly bool) {
 	for i := 0; i < len(text); {
-		if !isKeyByte(text[i]) {
+		if class[text[i]]&keyByte == 0 {
 			i++
 			continue
 		}
 		start := i
-		for i < len(text) && isKeyByte(text[i]) {
+		for i < len(text) && class[text[i]]&keyByte != 0 {
 			i++
 		}
-		key := text[start:i]
-		// A key that goes on from something else ({"a, $x, path/x) is not ours.
-		foreign := start > 0 && !isSeparator(text[start-1])
-		j := skipBlanks(text, i)
-		if j < len(text) && text[j] == '"' && start > 0 && text[start-1] == '"' {
-			foreign, j = false, skipBlanks(text, j+1) // "key": value
-		}
-		if j >= len(text) || text[j] != '=' && text[j] != ':' {
-			continue
-		}
-		colon := text[j] == ':'
-		field := lookup(key)
-		if j++; colon || j-1 > i { // "key: value" and "key = value", but "key=" has none
-			j = skipBlanks(text, j)
-		}
-		if j >= len(text) {
-			f.set(field, nil, foreign || namesOnly && field.isNumber())
-			return
-		}
-		if field == fieldNone && (colon || !isQuote(text[j])) {
-			i = j // "gateway: model=x": what follows may be a pair of its own
-			if !colon {
-				i = valueEnd(text, j)
+		if i+1 < len(text) && text[i] == '=' && !namesOnly && (start == 0 || class[text[start-1]]&separator != 0) {
+			if end := f.plainNumber(text, start, i); end > 0 { // nearly every pair
+				i = end
+				continue
 			}
-			continue
 		}
-		end := valueEnd(text, j)
-		f.set(field, unquote(text[j:end]), foreign || namesOnly && field.isNumber())
-		i = end
+		i = f.pair(text, start, i, namesOnly)
 	}
+}
+
+// plainNumber takes the pair whose key ends at eq if its value is a whole
+// number without quotes or unit, and returns where it ends; 0 if it is not.
+func (f *fields) plainNumber(text []byte, start, eq int) (end int) {
+	n, i := int64(0), eq+1
+	for ; i < len(text) && text[i] >= '0' && text[i] <= '9'; i++ {
+		n = n*10 + int64(text[i]-'0')
+	}
+	if i == eq+1 || i > eq+16 || i < len(text) && class[text[i]]&valueEnds == 0 {
+		return 0
+	}
+	k := lookup(text[start:eq])
+	if !k.isNumber() {
+		return 0
+	}
+	f.setWhole(k, n)
+	return i
+}
+
+// pair takes the pair whose key is text[start:i], if it is one, and returns
+// where to go on.
+func (f *fields) pair(text []byte, start, i int, namesOnly bool) int {
+	key := text[start:i]
+	// A key that goes on from something else ({"a, $x, path/x) is not ours.
+	foreign := start > 0 && class[text[start-1]]&separator == 0
+	j := skipBlanks(text, i)
+	if j < len(text) && text[j] == '"' && start > 0 && text[start-1] == '"' {
+		foreign, j = false, skipBlanks(text, j+1) // "key": value
+	}
+	if j >= len(text) || text[j] != '=' && text[j] != ':' {
+		return i
+	}
+	colon := text[j] == ':'
+	field := lookup(key)
+	if j++; colon || j-1 > i { // "key: value" and "key = value", but "key=" has none
+		j = skipBlanks(text, j)
+	}
+	ignore := foreign || namesOnly && field.isNumber()
+	if j >= len(text) {
+		f.set(field, nil, ignore)
+		return j
+	}
+	if field == fieldNone && colon && !isQuote(text[j]) {
+		return j // "gateway: model=x": what follows may be a pair of its own
+	}
+	end := valueEnd(text, j)
+	if field != fieldNone {
+		f.set(field, unquote(text[j:end]), ignore)
+	}
+	return end
 }
 
 func skipBlanks(text []byte, i int) int {
@@ -141,29 +173,51 @@ func valueEnd(text []byte, i int) int {
 		}
 		return len(text)
 	}
-	for i < len(text) && text[i] != ' ' && text[i] != '\t' && text[i] != ',' && text[i] != '|' && text[i] != ';' {
+	for i < len(text) && class[text[i]]&valueEnds == 0 {
 		i++
 	}
 	return i
 }
 
 // unquote takes quotes, backticks and their escapes off both ends of a value.
-func unquote(v []byte) []byte { return bytes.Trim(v, "\"'`\\)]*") }
+func unquote(v []byte) []byte {
+	for len(v) > 0 && class[v[0]]&quoting != 0 {
+		v = v[1:]
+	}
+	for len(v) > 0 && class[v[len(v)-1]]&quoting != 0 {
+		v = v[:len(v)-1]
+	}
+	return v
+}
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
-func isKeyByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-' || c == '@'
-}
+// Classes of bytes in a line of text.
+const (
+	keyByte   = 1 << iota // can be part of a key
+	separator             // a key may stand right after it
+	valueEnds             // ends a value without quotes
+	quoting               // around a value: quotes, their escapes, brackets
+)
 
-// isSeparator reports whether a key may stand right after c.
-func isSeparator(c byte) bool {
-	switch c {
-	case ' ', '\t', ',', '|', ';', '[', '(', '`', '\'', '"', '*':
-		return true
+var class = func() (t [256]uint8) {
+	for c := range t {
+		b := byte(c)
+		if b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '.' || b == '-' || b == '@' {
+			t[c] |= keyByte
+		}
 	}
-	return false
-}
+	for _, b := range []byte(" \t,|;[(`'\"*") {
+		t[b] |= separator
+	}
+	for _, b := range []byte(" \t,|;") {
+		t[b] |= valueEnds
+	}
+	for _, b := range []byte("\"'`\\)]*") {
+		t[b] |= quoting
+	}
+	return t
+}()
 
 // object takes the top-level members of a JSON object. It is marked where its
 // message is a marked line of text.

@@ -228,7 +228,9 @@ func TestReadTouchesNothing(t *testing.T) {
 		{"a link to the database", "", func(t *testing.T, path string) {
 			real := filepath.Join(t.TempDir(), "logs.sqlite")
 			startWriter(t, real, false)
-			must(os.Symlink(real, path))
+			if err := os.Symlink(real, path); err != nil {
+				t.Skip(err)
+			}
 		}, 3},
 	}
 	for _, tt := range tests {
@@ -240,6 +242,7 @@ func TestReadTouchesNothing(t *testing.T) {
 			path := filepath.Join(dir, tt.file)
 			tt.make(t, path)
 			t.Setenv("TMPDIR", temp)
+			t.Setenv("TMP", temp) // Windows
 			before := snapshot(dir)
 			got := 0
 			info, err := Read(context.Background(), path, func(r record.Record) {
@@ -300,7 +303,7 @@ func TestReadErrors(t *testing.T) {
 		make func(path string)
 		want string
 	}{
-		{"missing", func(string) {}, "no such file"},
+		{"missing", func(string) {}, "file"},
 		{"a folder", func(path string) { must(os.Mkdir(path, 0o700)) }, "not a regular file"},
 		{"zero bytes", func(path string) { must(os.WriteFile(path, nil, 0o600)) }, "the file is empty"},
 		{"no database", func(path string) { must(os.WriteFile(path, []byte("[request] total_ms=1\n"), 0o600)) }, "not an SQLite database"},

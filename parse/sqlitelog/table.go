@@ -18,7 +18,8 @@ const (
 )
 
 var (
-	errNoTable  = errors.New("it has no table called logs: Codex's log is logs_2.sqlite, or logs_1.sqlite in older versions")
+	// ErrNoTable says that a database is no log: Codex keeps several others.
+	ErrNoTable  = errors.New("it has no table called logs: Codex's log is logs_2.sqlite, or logs_1.sqlite in older versions")
 	errNoColumn = errors.New("its table logs is not the one that Codex writes")
 )
 
@@ -34,7 +35,7 @@ func findTable(ctx context.Context, db *sql.DB) (*table, error) {
 	var statement sql.NullString
 	err := db.QueryRowContext(ctx, `SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'logs'`).Scan(&statement)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errNoTable
+		return nil, ErrNoTable
 	}
 	if err != nil {
 		return nil, err
