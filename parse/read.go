@@ -24,6 +24,10 @@ type Options struct {
 	Jobs     int            // logs read at once; 0: one a core
 	Location *time.Location // of timestamps without a zone; nil: UTC
 	Stdin    io.Reader      // what the path - stands for
+	// WorkerSink, where set, makes a sink for one worker. Records that nothing
+	// else can tell of, those of plain request lines in big files, go there: in
+	// no order, but several at once.
+	WorkerSink func() func(record.Record)
 }
 
 // A Summary is what Read met, beside the records.
@@ -150,6 +154,10 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 		return l
 	}
 	defer s.Close()
+	if src, size, ok := s.Plain(); ok && size >= splitFrom && isPlainText(s.Head(source.MaxHead), o) {
+		l.Info = readSplit(ctx, f, src, size, o, sink)
+		return l
+	}
 	r := NewReader(f.Path, interruptible{ctx, s}, o.Location)
 	switch k := wholeKind(s.Head(source.MaxHead)); {
 	case s.IsSQLite():
@@ -174,6 +182,17 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 	}
 	l.Info = r.Info()
 	return l
+}
+
+// isPlainText reports whether a log begins with request lines or noise only.
+func isPlainText(head []byte, o Options) bool {
+	r := NewReader("", nil, o.Location)
+	for line := range bytes.Lines(head) {
+		if k := r.recognise(bytes.TrimRight(line, "\r\n")); k != kindNone && k != kindRequest {
+			return false
+		}
+	}
+	return wholeKind(head) == kindNone
 }
 
 // whole reads a log that is not made of lines.

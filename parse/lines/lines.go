@@ -55,6 +55,9 @@ func NewReader(src io.Reader) *Reader {
 	return &Reader{src: src, next: 1}
 }
 
+// Skip tells that the stream begins after so many lines and bytes of its log.
+func (r *Reader) Skip(lines, bytes int64) { r.next, r.bytes = lines+1, bytes }
+
 // Line returns the line that Scan found.
 func (r *Reader) Line() Line { return r.line }
 
