@@ -174,6 +174,7 @@ func (c *Collector) Report(tool Tool, in Inputs) *Report {
 		Slowest:  append([]*Request{}, c.slowest...),
 		Quality:  c.qualityFigures(),
 	}
+	r.Findings = c.findings(r)
 	return r
 }
 

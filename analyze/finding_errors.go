@@ -14,8 +14,8 @@ const manyFailures = 0.05
 
 // failures counts the failed requests that are of a kind.
 func (f *facts) failures(is func(*row) bool) (n int, waited int64) {
-	for i := range f.rows {
-		if w := &f.rows[i]; w.status == record.Failed && is(w) {
+	for _, w := range f.rows {
+		if w.status == record.Failed && is(w) {
 			n++
 			waited += w.waited()
 		}
@@ -33,7 +33,7 @@ func (f *facts) failureSeverity(n int) string {
 
 // ofAll writes how many of all requests so many rows stand for.
 func (f *facts) ofAll(n int) string {
-	return fmt.Sprintf("%s of %s (%s)", f.requests(n), human.Count(f.all.Requests), human.Percent(float64(n)/float64(len(f.rows))))
+	return fmt.Sprintf("%s of %s (%s)", f.count(n), human.Plural(f.all.Requests, "request"), human.Percent(float64(n)/float64(len(f.rows))))
 }
 
 func status(code int16) func(*row) bool { return func(w *row) bool { return w.httpStatus == code } }
@@ -44,7 +44,7 @@ func http401(f *facts) []found {
 		return nil
 	}
 	return one(SeverityBad, "http_401", waited, "The key is not accepted (HTTP 401)",
-		f.ofAll(n)+" were refused",
+		"Refused: "+f.ofAll(n),
 		"Check that the key is complete, without a stray blank or line break, not revoked, and that it belongs to the provider of the base URL; codex login makes a new one")
 }
 
@@ -54,7 +54,7 @@ func http404(f *facts) []found {
 		return nil
 	}
 	return one(SeverityBad, "http_404", waited, "The address or the model does not exist (HTTP 404)",
-		f.ofAll(n)+" were answered with not found",
+		"Not found: "+f.ofAll(n),
 		"Look at base_url of the provider: /v1 is missing there, or it is in it twice; then at the spelling of the model's name")
 }
 
@@ -64,7 +64,7 @@ func http429(f *facts) []found {
 		return nil
 	}
 	return one(f.failureSeverity(n), "http_429", waited, "Requests run into the rate limit (HTTP 429)",
-		f.ofAll(n)+" were turned away",
+		"Turned away: "+f.ofAll(n),
 		"Run fewer sessions at once, shorten the context (limits count tokens too), wait as long as the answer says, or ask for a higher limit")
 }
 
@@ -74,15 +74,15 @@ func http5xx(f *facts) []found {
 		return nil
 	}
 	return one(f.failureSeverity(n), "http_5xx", waited, "The server fails (HTTP 5xx)",
-		f.ofAll(n)+" ended with a server error"+f.codes(500, 599),
+		"Failed at the server: "+f.ofAll(n)+f.codes(500, 599),
 		"Nothing at this end makes that faster: compare the times with the provider's status page, and ask whoever runs the gateway if one is in between")
 }
 
 // codes lists the HTTP statuses of failed requests in a range, most frequent first.
 func (f *facts) codes(from, to int16) string {
 	n := make(map[int16]int)
-	for i := range f.rows {
-		if w := &f.rows[i]; w.status == record.Failed && w.httpStatus >= from && w.httpStatus <= to {
+	for _, w := range f.rows {
+		if w.status == record.Failed && w.httpStatus >= from && w.httpStatus <= to {
 			n[w.httpStatus]++
 		}
 	}
@@ -100,9 +100,9 @@ func (f *facts) codes(from, to int16) string {
 	for i, c := range codes {
 		sep := ", "
 		if i == 0 {
-			sep = ": "
+			sep = "; HTTP "
 		}
-		s += fmt.Sprintf("%s%d × %d", sep, f.scaled(n[c]), c)
+		s += fmt.Sprintf("%s%d (%s×)", sep, c, human.Count(f.scaled(n[c])))
 	}
 	return s
 }
@@ -114,7 +114,7 @@ func timeouts(f *facts) []found {
 	if n == 0 {
 		return nil
 	}
-	evidence := f.ofAll(n) + " timed out"
+	evidence := "Timed out: " + f.ofAll(n)
 	if waited > 0 {
 		evidence += fmt.Sprintf(", after %s of waiting in all", human.Duration(float64(waited)/1000/f.share))
 	}
@@ -128,8 +128,7 @@ func droppedStreams(f *facts) []found {
 	n, waited := f.failures(func(w *row) bool { return w.httpStatus == 0 && w.errKind == record.ErrDisconnected })
 	var retries, retried int
 	var again, at1 []float64 // TTFT with retries, and without
-	for i := range f.rows {
-		w := &f.rows[i]
+	for _, w := range f.rows {
 		if !w.ok() {
 			continue
 		}
@@ -148,7 +147,7 @@ func droppedStreams(f *facts) []found {
 	}
 	evidence, severity := "", SeverityInfo
 	if n > 0 {
-		evidence = f.ofAll(n) + " lost the connection"
+		evidence = "Connection lost: " + f.ofAll(n)
 		severity = f.failureSeverity(n)
 	}
 	if retried > 0 {
@@ -157,8 +156,8 @@ func droppedStreams(f *facts) []found {
 		}
 		evidence += fmt.Sprintf("%s before the attempt that worked, in %s", human.Plural(f.scaled(retries), "failed attempt"), f.requests(retried))
 		if c, ok := contrasted(at1, again, MinTest); ok {
-			evidence += fmt.Sprintf("; TTFT p50 is %s with retries (n=%d) and %s without (n=%d)", human.Duration(c.mb), c.b, human.Duration(c.ma), c.a)
-			if c.p < Alpha && c.factor() >= notable {
+			evidence += fmt.Sprintf("; TTFT p50 is %s with retries (n=%d) and %s without (n=%d)", human.Duration(c.mb), c.b.n(), human.Duration(c.ma), c.a.n())
+			if c.factor() >= notable && c.p() < Alpha {
 				severity = SeverityWarn
 			}
 		}
@@ -183,8 +182,8 @@ const (
 // here, because a time-out is what made them fail.
 func commonCeiling(f *facts) []found {
 	var totals sample
-	for i := range f.rows {
-		if w := &f.rows[i]; w.total > 0 && w.status != record.Warmup {
+	for _, w := range f.rows {
+		if w.total > 0 && w.status != record.Warmup {
 			totals.add(float64(w.total) / 1000)
 		}
 	}
@@ -201,8 +200,8 @@ func commonCeiling(f *facts) []found {
 	}
 	unfinished := 0
 	var waited int64
-	for i := range f.rows {
-		if w := &f.rows[i]; float64(w.total)/1000 >= x[at] && w.status != record.Warmup {
+	for _, w := range f.rows {
+		if float64(w.total)/1000 >= x[at] && w.status != record.Warmup {
 			waited += w.total
 			if !w.ok() {
 				unfinished++

@@ -26,7 +26,7 @@ const (
 // first token than the limit.
 func slowStart(f *facts) []found {
 	limit := milliseconds(f.options.SLO.TTFT)
-	s := sample{values: values(f.rows, (*row).firstToken)}
+	s := f.ttft
 	if s.n() < MinTest {
 		return nil
 	}
@@ -41,17 +41,17 @@ func slowStart(f *facts) []found {
 	}
 	var beyond int
 	var waited int64
-	for i := range f.rows {
-		if v, ok := f.rows[i].firstToken(); ok && v > limit {
+	for _, ms := range s.ordered() {
+		if ms > limit {
 			beyond++
-			waited += f.rows[i].ttft
+			waited += int64(1000 * ms)
 		}
 	}
 	evidence := fmt.Sprintf("TTFT p50 %s", human.Duration(p50))
 	if s.n() >= minP90 {
 		evidence += ", p90 " + human.Duration(p90)
 	}
-	evidence += fmt.Sprintf("; %s of %s wait longer than %s%s", human.Count(f.scaled(beyond)), f.requests(s.n()), human.Limit(limit), f.estimated())
+	evidence += fmt.Sprintf("; %s of %s wait longer than %s%s", human.Count(beyond), human.Plural(s.n(), "request"), human.Limit(limit), f.estimated())
 	return one(severity, "slow_start", waited, "Answers start late", evidence,
 		"See below and in the groups (--by model, hour, cache, input-size) whether it is the prompt, the cache, the hour or the model; where none of them is, suspect the queue or the network")
 }
@@ -83,8 +83,7 @@ func promptBound(f *facts) []found {
 		return nil
 	}
 	var reading, waiting int64 // µs: the prompt's part of TTFT, and TTFT
-	for i := range f.rows {
-		w := &f.rows[i]
+	for _, w := range f.rows {
 		n, known := w.uncached()
 		if _, ok := w.firstToken(); ok && known {
 			reading += min(w.ttft, int64(float64(n) / *m.Rate * 1e6))
@@ -129,7 +128,7 @@ func overheadBound(f *facts) []found {
 // startSeverity is warn where the wait for the first token matters: a large
 // part of all waiting, or beyond the limit.
 func (f *facts) startSeverity() string {
-	s := sample{values: values(f.rows, (*row).firstToken)}
+	s := f.ttft
 	share := f.all.Time.PrefillShare
 	if share != nil && *share > decodeUpTo || s.n() >= MinTest && s.quantile(50) > milliseconds(f.options.SLO.TTFT) {
 		return SeverityWarn
@@ -140,7 +139,7 @@ func (f *facts) startSeverity() string {
 // whyStartIsSlow says what is missing to tell a long prompt from a long queue,
 // where answers start late.
 func (f *facts) whyStartIsSlow() []found {
-	s := sample{values: values(f.rows, (*row).firstToken)}
+	s := f.ttft
 	if s.n() < MinTest || s.quantile(50) <= milliseconds(f.options.SLO.TTFT) {
 		return nil
 	}
@@ -149,7 +148,7 @@ func (f *facts) whyStartIsSlow() []found {
 		return nil // the model was tried and says nothing
 	}
 	return inconclusive("prompt_bound_ttft", "is it the prompt or the queue?",
-		fmt.Sprintf("%s of %s with a TTFT tell how long the prompt was, %d are needed", human.Count(f.scaled(n)), f.requests(s.n()), minModelled),
+		fmt.Sprintf("%s of %s with a TTFT tell how long the prompt was, %d are needed", f.count(n), human.Plural(s.n(), "request"), minModelled),
 		"Log prompt_tokens and cached_tokens with first_token_ms, for prompts of different lengths")
 }
 

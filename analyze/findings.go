@@ -20,13 +20,15 @@ var rules = []func(*facts) []found{
 
 // facts is what the rules look at.
 type facts struct {
-	rows    []row   // in the order of time, whatever their status
+	rows    []*row  // in the order of time, whatever their status
 	share   float64 // of all requests that the rows hold: 1 unless there were too many to keep
 	all     *Group
+	ttft    *sample // ms, of all requests that have one that counts
 	groups  []named
 	quality *Quality
 	inputs  *Inputs
 	options *Options
+	over    [len(speeds)]*series // by time, once they are asked for
 }
 
 // A named is a keyed group with its requests.
@@ -45,15 +47,7 @@ type found struct {
 // findings lists what is worth knowing, the worst first, then what concerns
 // most of the waiting. r holds the figures so far.
 func (c *Collector) findings(r *Report) []Finding {
-	share, _ := c.overall.population.sampled()
-	f := &facts{
-		rows: c.overall.population.ordered(), share: share,
-		all: r.Overall, quality: &r.Quality, inputs: &r.Inputs, options: &c.options,
-	}
-	for _, k := range r.Groups {
-		by := Dimension(k.By)
-		f.groups = append(f.groups, named{by, k.Key, c.groups[groupKey{by, k.Key}]})
-	}
+	f := c.facts(r)
 	var all []found
 	for _, rule := range rules {
 		all = append(all, rule(f)...)
@@ -66,6 +60,23 @@ func (c *Collector) findings(r *Report) []Finding {
 		l = append(l, x.Finding)
 	}
 	return l
+}
+
+func (c *Collector) facts(r *Report) *facts {
+	share, _ := c.overall.population.sampled()
+	rows := c.overall.population.ordered()
+	f := &facts{
+		rows: make([]*row, len(rows)), share: share, all: r.Overall,
+		ttft: &c.overall.ttft, quality: &r.Quality, inputs: &r.Inputs, options: &c.options,
+	}
+	for i := range rows {
+		f.rows[i] = &rows[i]
+	}
+	for _, k := range r.Groups {
+		by := Dimension(k.By)
+		f.groups = append(f.groups, named{by, k.Key, c.groups[groupKey{by, k.Key}]})
+	}
+	return f
 }
 
 func severityRank(s string) int {
@@ -99,12 +110,25 @@ func (f *facts) requests(rows int) string {
 	return s
 }
 
+// count is like requests, without the noun.
+func (f *facts) count(rows int) string {
+	s := human.Count(f.scaled(rows))
+	if f.share < 1 {
+		s = "about " + s
+	}
+	return s
+}
+
 var (
-	burstFlag = flagSet(bit(Burst))
+	burstFlag = bit(Burst)
+	shortFlag = bit(ShortDecode)
 	noisyFlag = bit(FewTokens) | bit(ShortDecode)
 )
 
-// start returns the request's TTFT in ms, if it has one that counts.
+// minSteady: fewer tokens have too few gaps between them for a rate.
+const minSteady = 16
+
+// firstToken returns the request's TTFT in ms, if it has one that counts.
 func (w *row) firstToken() (ms float64, ok bool) {
 	if !w.ok() || w.ttft < 0 || w.flags&burstFlag != 0 {
 		return 0, false
@@ -124,31 +148,44 @@ func (w *row) streamRate() (tps float64, clean, ok bool) {
 // waited is the time of the request, in µs, as far as it is known.
 func (w *row) waited() int64 { return max(0, w.total) }
 
-// mostUsed returns the rows of the model that most of the rows with a figure
-// are of, in order: between models speeds differ, and a shift from one to the
-// other would look like a change of speed.
-func (f *facts) mostUsed(has func(*row) bool) (model string, rows []row) {
-	n := make(map[string]int)
-	for i := range f.rows {
-		if has(&f.rows[i]) {
-			n[f.rows[i].model]++
+// steadyRate is a TPS to compare medians with: it need not be clean, because
+// few requests of an agent are, but is no rate of a handful of tokens.
+func (w *row) steadyRate() (tps float64, ok bool) {
+	tps, _, ok = w.streamRate()
+	return tps, ok && w.flags&shortFlag == 0 && w.decodeTokens >= minSteady
+}
+
+// rowsWith returns the rows that have a figure, in order.
+func (f *facts) rowsWith(figure func(*row) (float64, bool)) []*row {
+	l := make([]*row, 0, len(f.rows))
+	for _, w := range f.rows {
+		if _, ok := figure(w); ok {
+			l = append(l, w)
 		}
+	}
+	return l
+}
+
+// mostUsed returns the rows of the model that most of the rows are of, in
+// order: speeds differ between models, and a shift from one to another would
+// look like a change of speed.
+func mostUsed(rows []*row) (model string, of []*row) {
+	n := make(map[string]int)
+	for _, w := range rows {
+		n[w.model]++
 	}
 	for m, k := range n {
 		if k > n[model] || k == n[model] && m < model {
 			model = m
 		}
 	}
-	if n[model] == len(f.rows) {
-		return model, f.rows
-	}
-	rows = make([]row, 0, n[model])
-	for i := range f.rows {
-		if w := &f.rows[i]; w.model == model && has(w) {
-			rows = append(rows, *w)
+	of = make([]*row, 0, n[model])
+	for _, w := range rows {
+		if w.model == model {
+			of = append(of, w)
 		}
 	}
-	return model, rows
+	return model, of
 }
 
 // of names the model whose requests the evidence is about.
@@ -161,37 +198,42 @@ func of(model string) string {
 
 // A contrast sets the values of two sets of requests against each other.
 type contrast struct {
-	a, b   int     // how many
+	a, b   sample
 	ma, mb float64 // medians
-	p      float64 // of the Mann–Whitney test
+	tested *float64
 }
 
 // contrasted compares two samples; ok is false where one has fewer than atLeast values.
-func contrasted(a, b []float64, atLeast int) (c contrast, ok bool) {
-	if len(a) < atLeast || len(b) < atLeast {
-		return contrast{a: len(a), b: len(b)}, false
+func contrasted(a, b []float64, atLeast int) (c *contrast, ok bool) {
+	c = &contrast{a: sample{values: a}, b: sample{values: b}}
+	if len(a) < max(atLeast, MinTest) || len(b) < max(atLeast, MinTest) {
+		return c, false
 	}
-	sa, sb := sample{values: a}, sample{values: b}
-	p, _ := mannWhitney(sa.ordered(), sb.ordered())
-	if p == nil {
-		return contrast{a: len(a), b: len(b)}, false
-	}
-	return contrast{len(a), len(b), sa.quantile(50), sb.quantile(50), *p}, true
+	c.ma, c.mb = c.a.quantile(50), c.b.quantile(50)
+	return c, true
 }
 
 // factor is how many times as large b is as a; 0 where that is not defined.
-func (c contrast) factor() float64 {
+func (c *contrast) factor() float64 {
 	if c.ma <= 0 {
 		return 0
 	}
 	return c.mb / c.ma
 }
 
+// p is that of the Mann–Whitney test. It is the dear part: ask for the factor first.
+func (c *contrast) p() float64 {
+	if c.tested == nil {
+		c.tested, _ = mannWhitney(c.a.ordered(), c.b.ordered())
+	}
+	return valueOr(c.tested, 1)
+}
+
 // values collects a figure of the rows that have it.
-func values(rows []row, figure func(*row) (float64, bool)) []float64 {
+func values(rows []*row, figure func(*row) (float64, bool)) []float64 {
 	var l []float64
-	for i := range rows {
-		if v, ok := figure(&rows[i]); ok {
+	for _, w := range rows {
+		if v, ok := figure(w); ok {
 			l = append(l, v)
 		}
 	}

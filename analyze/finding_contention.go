@@ -1,0 +1,111 @@
+package analyze
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"codexlag/analyze/human"
+	"codexlag/parse/record"
+)
+
+// contended: a loss of rate by less than a fifth is not worth waiting in line.
+const contended = 0.8
+
+// contention tells that tokens come more slowly while several requests are in
+// flight: they share something, and the model alone would be faster.
+func contention(f *facts) []found {
+	if f.share < 1 {
+		return nil // in a sample, requests seem alone that were not
+	}
+	inFlight := f.inFlight()
+	model := f.crowdedModel(inFlight)
+	var alone, crowded []float64
+	var decode int64
+	for i, w := range f.rows {
+		tps, ok := w.steadyRate()
+		if !ok || w.model != model || inFlight[i] == 0 {
+			continue
+		}
+		switch n := inFlight[i]; {
+		case n < 1.5:
+			alone = append(alone, tps)
+		case n >= 2.5:
+			crowded = append(crowded, tps)
+			decode += w.total - w.ttft
+		}
+	}
+	c, ok := contrasted(alone, crowded, minMedian)
+	if !ok {
+		return f.contentionUnknown(c)
+	}
+	if c.factor() > contended || c.p() >= Alpha {
+		return nil
+	}
+	stake := int64((1 - c.factor()) * float64(decode))
+	return one(SeverityWarn, "contention", stake, "Tokens come more slowly while several requests are in flight",
+		fmt.Sprintf("TPS p50%s is %s alone (n=%d), %s with three or more in flight (n=%d): %s, %s",
+			of(model), human.Rate(c.ma), c.a.n(), human.Rate(c.mb), c.b.n(), human.Change(c.factor()-1), human.PValue(c.p())),
+		"That is contention, not a slow model: run fewer sessions or sub-agents at once, or ask for more capacity where they share a gateway or a tier")
+}
+
+// crowdedModel returns the model with the most rates whose neighbours are known.
+func (f *facts) crowdedModel(inFlight []float64) string {
+	known := make([]*row, 0, len(f.rows))
+	for i, w := range f.rows {
+		if _, ok := w.steadyRate(); ok && inFlight[i] > 0 {
+			known = append(known, w)
+		}
+	}
+	model, _ := mostUsed(known)
+	return model
+}
+
+// contentionUnknown says why contention cannot be judged, where the stream is
+// slow and requests did run at the same time.
+func (f *facts) contentionUnknown(c *contrast) []found {
+	if c.b.n() < minMedian || f.all.TPS.Pooled == nil || *f.all.TPS.Pooled >= f.options.SLO.TPS {
+		return nil
+	}
+	return inconclusive("contention", "is it the model or too much at once?",
+		fmt.Sprintf("%d requests ran with three or more in flight, only %d alone (%d are needed)", c.b.n(), c.a.n(), minMedian),
+		"Run some requests one after the other and compare")
+}
+
+// inFlight returns for each row the time-weighted mean number of requests in
+// flight during it, itself included; 0 where its interval is not known.
+func (f *facts) inFlight() []float64 {
+	var ends []int // rows with an interval, in the order of their ends
+	for i, w := range f.rows {
+		if w.start > 0 && w.end > w.start && w.status != record.Warmup {
+			ends = append(ends, i)
+		}
+	}
+	starts := slices.Clone(ends)
+	slices.SortFunc(starts, func(a, b int) int { return cmp.Compare(f.rows[a].start, f.rows[b].start) })
+
+	// The integral of the number in flight over time, walked along: its growth
+	// from a request's start to its end, by its length, is the mean.
+	mean := make([]float64, len(f.rows))
+	var integral, open float64
+	var now int64
+	for len(ends) > 0 {
+		at, starting := f.rows[ends[0]].end, false
+		if len(starts) > 0 && f.rows[starts[0]].start < at {
+			at, starting = f.rows[starts[0]].start, true
+		}
+		integral += open * float64(at-now)
+		now = at
+		if starting {
+			mean[starts[0]] = -integral
+			starts = starts[1:]
+			open++
+			continue
+		}
+		w := f.rows[ends[0]]
+		mean[ends[0]] = (mean[ends[0]] + integral) / float64(w.end-w.start)
+		ends = ends[1:]
+		open--
+	}
+	return mean
+}

@@ -1,0 +1,258 @@
+package analyze
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"codexlag/parse/record"
+)
+
+var midnight = time.Date(2026, 9, 3, 0, 0, 0, 0, time.UTC)
+
+// requests makes n requests of one log, a minute apart: TTFT 1 s, then 500
+// tokens at 50 tokens/s. change makes them what the test needs.
+func requests(file string, n int, change func(i int, r *record.Request)) []record.Record {
+	var l []record.Record
+	for i := range n {
+		r := &record.Request{
+			Pos: record.Pos{File: file, Line: int64(i + 1)}, Format: record.FormatRequest, Model: "gpt-x",
+			End:  midnight.Add(time.Duration(i) * time.Minute),
+			TTFT: time.Second, Quality: record.Measured, Total: 11 * time.Second, Output: record.Count(500),
+		}
+		if change != nil {
+			change(i, r)
+		}
+		if r.Start.IsZero() && !r.End.IsZero() && r.Total > 0 {
+			r.Start = r.End.Add(-r.Total)
+		}
+		l = append(l, r)
+	}
+	return l
+}
+
+// seconds is a duration for a person who reads the tables.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// start sets the TTFT and keeps the decode time.
+func start(r *record.Request, s float64) {
+	r.Total += seconds(s) - r.TTFT
+	r.TTFT = seconds(s)
+}
+
+// rate sets the TPS by way of the decode time.
+func rateOf(r *record.Request, tps float64) {
+	r.Total = r.TTFT + seconds(float64(r.Output.N)/tps)
+}
+
+func failed(r *record.Request, code int, kind string) {
+	r.Status, r.Quality, r.TTFT = record.Failed, record.None, 0
+	r.Error = record.Error{HTTPStatus: code, Kind: kind}
+}
+
+// A findingCase is what a rule must make of some records.
+type findingCase struct {
+	name    string
+	records []record.Record
+	by      []Dimension
+	inputs  Inputs
+	model   *PrefillModel // stands in for the fitted one
+	want    string        // the severity, "inconclusive", or "" for no finding
+	says    []string      // in title, evidence and advice
+}
+
+const undecided = "inconclusive"
+
+// checkFindings runs the cases of one rule, each in several orders of the
+// records and split in two: the findings must not depend on that.
+func checkFindings(t *testing.T, id string, cases []findingCase) {
+	for _, c := range cases {
+		t.Run(id+"/"+c.name, func(t *testing.T) {
+			first := c.findings(c.records)
+			for seed := range uint64(3) {
+				l := slices.Clone(c.records)
+				rand.New(rand.NewPCG(seed, 1)).Shuffle(len(l), func(i, j int) { l[i], l[j] = l[j], l[i] })
+				if got := c.findings(l); !slices.Equal(got, first) {
+					t.Fatalf("another order gives\n%v\nnot\n%v", got, first)
+				}
+			}
+			c.check(t, id, first)
+		})
+	}
+}
+
+func (c *findingCase) findings(records []record.Record) []Finding {
+	o := DefaultOptions()
+	o.By = c.by
+	a, b := NewCollector(o), NewCollector(o)
+	for i, r := range records {
+		if i < len(records)/3 {
+			a.Add(r)
+		} else {
+			b.Add(r)
+		}
+	}
+	a.Merge(b)
+	r := a.Report(Tool{}, c.inputs)
+	if c.model == nil {
+		return r.Findings
+	}
+	r.Overall.PrefillModel = c.model
+	return a.findings(r)
+}
+
+func (c *findingCase) check(t *testing.T, id string, l []Finding) {
+	t.Helper()
+	var text []string
+	got := ""
+	for _, f := range l {
+		if f.Title == "" || f.Evidence == "" || f.Advice == "" || severityRank(f.Severity) < 0 {
+			t.Errorf("half a finding: %+v", f)
+		}
+		if f.ID != id {
+			continue
+		}
+		got = f.Severity
+		if strings.HasPrefix(f.Title, "Inconclusive: ") {
+			got = undecided
+		}
+		text = append(text, f.Title, f.Evidence, f.Advice)
+	}
+	all := strings.Join(text, "\n")
+	if got != c.want {
+		t.Fatalf("%q, want %q: %s\nall: %+v", got, c.want, all, l)
+	}
+	for _, s := range c.says {
+		if !strings.Contains(all, s) {
+			t.Errorf("does not say %q:\n%s", s, all)
+		}
+	}
+}
+
+// ids lists the findings of a report in order.
+func ids(l []Finding) string {
+	var s []string
+	for _, f := range l {
+		s = append(s, f.Severity+" "+f.ID)
+	}
+	return strings.Join(s, ", ")
+}
+
+func TestFindingsOrder(t *testing.T) {
+	healthy := requests("ok.log", 40, nil)
+	for _, c := range []struct {
+		name    string
+		records []record.Record
+		want    string
+	}{
+		{"nothing read", nil, ""},
+		{"nothing wrong", healthy, ""},
+		{"only failures", requests("bad.log", 3, func(_ int, r *record.Request) { failed(r, 401, "") }), "bad http_401"},
+		{"only warm-ups", requests("warm.log", 30, func(_ int, r *record.Request) { r.Status, r.Output = record.Warmup, record.Count(0) }), ""},
+		{"only aborted", requests("warm.log", 30, func(_ int, r *record.Request) { r.Status = record.Aborted }), ""},
+		{"the worst first, then what took longest", slices.Concat(healthy,
+			requests("a.log", 1, func(_ int, r *record.Request) { failed(r, 404, "") }),
+			requests("b.log", 1, func(_ int, r *record.Request) { failed(r, 429, ""); r.Total = time.Second }),
+			requests("c.log", 1, func(_ int, r *record.Request) { failed(r, 503, ""); r.Total = time.Minute }),
+			requests("d.log", 6, func(i int, r *record.Request) { r.Retries = 1 })),
+			"bad http_404, warn http_5xx, warn http_429, info dropped_streams"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := findingCase{}
+			if got := ids(f.findings(c.records)); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// A report can be made again and again while records come in.
+func TestFindingsWhileCollecting(t *testing.T) {
+	c := NewCollector(DefaultOptions())
+	l := requests("a.log", 40, func(_ int, r *record.Request) { start(r, 9) })
+	for _, r := range l[:20] {
+		c.Add(r)
+	}
+	c.Report(Tool{}, Inputs{})
+	for _, r := range l[20:] {
+		c.Add(r)
+	}
+	f := findingCase{}
+	if got, want := c.Report(Tool{}, Inputs{}).Findings, f.findings(l); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Beyond the limit of rows that are kept, counts are scaled and said to be so.
+func TestFindingsOfASample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many requests")
+	}
+	n := 2 * maxRows
+	l := requests("a.log", n, func(i int, r *record.Request) {
+		r.End = midnight.Add(time.Duration(i) * time.Second)
+		if i%4 == 0 {
+			failed(r, 429, "")
+		}
+	})
+	f := findingCase{}
+	got := f.findings(l)
+	if len(got) != 1 || !strings.Contains(got[0].Evidence, "about 1") || !strings.Contains(got[0].Evidence, "of 524,288 requests (2") {
+		t.Errorf("%v", got)
+	}
+}
+
+// noise is the same sequence of numbers in 0..1 for every run.
+func noise(seed uint64) func() float64 { return rand.New(rand.NewPCG(seed, 7)).Float64 }
+
+// Figures that only vary by chance, with whatever the logs can tell, are no finding.
+func TestNoFindingsInNoise(t *testing.T) {
+	for seed := range uint64(20) {
+		random := noise(seed)
+		l := requests("a.log", 300, func(i int, r *record.Request) {
+			r.End = midnight.Add(time.Duration(i) * 20 * time.Minute)
+			start(r, 0.5+2*random()*random())
+			r.Output = record.Count(200 + int64(1000*random()))
+			rateOf(r, 40+20*random())
+			r.Input, r.Cached = record.Count(20_000+int64(30_000*random())), record.Count(int64(20_000*random()))
+			r.Session = "s"
+		})
+		f := findingCase{}
+		for _, x := range f.findings(l) {
+			switch x.ID {
+			case "long_output", "cache_misses", "overhead_bound_ttft": // true of these
+			default:
+				t.Errorf("seed %d: %+v", seed, x)
+			}
+		}
+	}
+}
+
+func BenchmarkFindings(b *testing.B) {
+	c := NewCollector(DefaultOptions())
+	random := noise(1)
+	for _, r := range requests("a.log", maxRows, func(i int, r *record.Request) {
+		r.End = midnight.Add(time.Duration(i) * 20 * time.Second)
+		start(r, 0.5+2*random())
+		rateOf(r, 40+20*random())
+		r.Input, r.Cached = record.Count(20_000+int64(30_000*random())), record.Count(int64(20_000*random()))
+		r.Session = "s" + string(rune('a'+i%20))
+	}) {
+		c.Add(r)
+	}
+	r := c.Report(Tool{}, Inputs{})
+	f := c.facts(r)
+	names := []string{"http401", "http404", "http429", "http5xx", "timeouts", "droppedStreams", "commonCeiling",
+		"slowStart", "slowStream", "bufferedStream", "noFirstToken", "toolsDominate", "waitsDominate",
+		"promptBound", "overheadBound", "cacheMisses", "contention", "longOutput", "changePoint", "slowHours",
+		"longInput", "fewClean", "tokenMismatch", "unreadable"}
+	for i, rule := range rules {
+		b.Run(names[i], func(b *testing.B) {
+			for b.Loop() {
+				rule(f)
+			}
+		})
+	}
+}
