@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if err := os.Chdir("../.."); err != nil {
 		panic(err)
 	}
-	time.Local = time.UTC
+	os.Setenv("TZ", "UTC")
 	for _, v := range []string{"CODEX_HOME", "NO_COLOR"} {
 		os.Unsetenv(v)
 	}
@@ -295,6 +295,16 @@ func TestFilters(t *testing.T) {
 	}
 	if mini, other := requests("--model", "gpt-5.4-mini"), requests("--model", "gpt-5.4,gpt-5.2-codex"); mini+other != all {
 		t.Errorf("%v + %v requests by model, %v in all", mini, other, all)
+	}
+}
+
+// The local time zone is called by its name.
+func TestLocalZone(t *testing.T) {
+	for tz, want := range map[string]string{"UTC": "UTC", "": "UTC", "Europe/Berlin": "Europe/Berlin", ":Asia/Tokyo": "Asia/Tokyo", "Nowhere/City": "Local"} {
+		t.Setenv("TZ", tz)
+		if got := localZone().String(); got != want {
+			t.Errorf("TZ=%q: %s, want %s", tz, got, want)
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,13 +16,35 @@ import (
 // location returns the time zone of that IANA name, the local one for "".
 func location(name string) (*time.Location, error) {
 	if name == "" {
-		return time.Local, nil
+		return localZone(), nil
 	}
 	l, err := time.LoadLocation(name)
 	if err != nil {
 		return nil, usageError("--timezone: %q is no IANA time zone, such as Europe/Berlin or UTC", name)
 	}
 	return l, nil
+}
+
+// localZone returns the local time zone under its IANA name where that is
+// known, so that a report says "Europe/Berlin" and not "Local".
+func localZone() *time.Location {
+	name, set := os.LookupEnv("TZ")
+	if !set {
+		target, err := os.Readlink("/etc/localtime")
+		if err != nil {
+			return time.Local
+		}
+		_, name, _ = strings.Cut(filepath.ToSlash(target), "/zoneinfo/")
+	}
+	name = strings.TrimPrefix(name, ":")
+	if name == "" && !set {
+		return time.Local
+	}
+	l, err := time.LoadLocation(name) // UTC for ""
+	if err != nil {
+		return time.Local
+	}
+	return l
 }
 
 // parseWhen reads a point in time: a date, an RFC 3339 time, a time before now
