@@ -259,6 +259,10 @@ func (w *unitReader) read(i int64) {
 			l.Text = l.Text[:len(l.Text)-1]
 		}
 		l.N, l.Size = w.unit.lines, int64(len(l.Text))
+		if len(l.Text) > 0 && l.Text[0] == '{' && w.decoder.Object(l) {
+			w.unit.matched = true
+			continue
+		}
 		switch w.kinds.recognise(l.Text) {
 		case kindNone:
 		case kindRequest:

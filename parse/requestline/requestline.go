@@ -97,24 +97,51 @@ func (d *Decoder) Line(l lines.Line) {
 	if len(text) == 0 {
 		return
 	}
+	if text[0] == '{' {
+		d.object(l, text)
+		return
+	}
 	f := &d.fields
 	*f = fields{location: d.location}
-	marked := false
-	if text[0] == '{' {
-		if l.Cut() {
-			d.drop(l, record.TooLong)
-			return
-		}
-		var err error
-		if marked, err = f.object(text); err != nil {
-			if Match(text) {
-				d.drop(l, record.BadJSON)
-			}
-			return
-		}
-	} else {
-		marked = f.line(text)
+	d.finish(l, f.line(text))
+}
+
+// Object takes the line if it is a JSON object that is a request by its own
+// members, and reports whether it was.
+func (d *Decoder) Object(l lines.Line) bool {
+	if l.Cut() {
+		return false
 	}
+	f := &d.fields
+	*f = fields{location: d.location}
+	marked, err := f.object(l.Text)
+	if err != nil || marked || !f.speaksForItself() {
+		return false
+	}
+	d.finish(l, false)
+	return true
+}
+
+func (d *Decoder) object(l lines.Line, text []byte) {
+	if l.Cut() {
+		d.drop(l, record.TooLong)
+		return
+	}
+	f := &d.fields
+	*f = fields{location: d.location}
+	marked, err := f.object(text)
+	if err != nil {
+		if Match(text) {
+			d.drop(l, record.BadJSON)
+		}
+		return
+	}
+	d.finish(l, marked)
+}
+
+// finish emits the request whose fields were taken, if they make one.
+func (d *Decoder) finish(l lines.Line, marked bool) {
+	f := &d.fields
 	switch {
 	case !marked && !f.speaksForItself():
 		return

@@ -81,6 +81,10 @@ func (d *Decoder) adopt() {
 	}
 	t.requests, t.calls, t.order = nil, nil, nil
 	t.active, t.spoke, t.adopted = false, false, true
+	if t.response.items > 0 { // copied ones, that no count came after
+		t.bare = false
+		t.response.reopen(trigger{at: d.replay.before})
+	}
 }
 
 // arm begins a copy: a mark of one was seen.
