@@ -222,13 +222,20 @@ func (r *Reader) recognise(text []byte) kind {
 }
 
 // tracing decides about a line of text with the head of the tracing library.
+// What stands behind the mark of a request line is not looked at: Codex's own
+// lines have their target before any text.
 func (r *Reader) tracing(text []byte) kind {
 	r.inText = false
-	if isCodexTrace(text) || r.main == kindTrace && !requestline.Match(text) {
+	mark := requestline.IndexMark(text)
+	head := text
+	if mark >= 0 {
+		head = text[:mark]
+	}
+	if isCodexTrace(head) || r.main == kindTrace && !requestline.Match(text) {
 		r.inText = opensText(text)
 		return kindTrace
 	}
-	if requestline.Match(text) {
+	if mark >= 0 || requestline.Match(text) {
 		return kindRequest
 	}
 	return kindNone

@@ -50,7 +50,7 @@ func New(file string, location *time.Location, emit func(record.Record)) *Decode
 // Match reports whether the line may be a request: it holds the mark, or a key
 // such as first_token_ms or ttft_ms. Next to no other line does.
 func Match(line []byte) bool {
-	if indexMark(line) >= 0 {
+	if IndexMark(line) >= 0 {
 		return true
 	}
 	for i := 0; ; i++ { // the underscore is the rarest byte of such a key
@@ -64,8 +64,8 @@ func Match(line []byte) bool {
 	}
 }
 
-// indexMark returns where the mark stands, -1 where it does not.
-func indexMark(line []byte) int {
+// IndexMark returns where the mark stands, -1 where it does not.
+func IndexMark(line []byte) int {
 	for i := 0; ; i++ {
 		n := bytes.IndexByte(line[i:], '[')
 		if n < 0 {

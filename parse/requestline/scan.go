@@ -13,14 +13,14 @@ import (
 // an opening brace is a quotation (the arguments of a tool call), not a mark.
 func (f *fields) line(text []byte) (marked bool) {
 	rest := text
-	if i := indexMark(text[:min(len(text), maxPrefix)]); i >= 0 {
+	if i := IndexMark(text[:min(len(text), maxPrefix)]); i >= 0 {
 		if bytes.IndexByte(text[:i], '{') >= 0 {
 			return false
 		}
 		marked = true
 		f.prefix(text[:i])
 		rest = text[i+len(mark):]
-	} else if len(text) > maxPrefix && indexMark(text) >= 0 {
+	} else if len(text) > maxPrefix && IndexMark(text) >= 0 {
 		return false // too far in: a quotation
 	} else {
 		f.leadingTime(text)

@@ -140,6 +140,9 @@ func (d *Decoder) tokenCount(body []byte, at time.Time, pos record.Pos) {
 		// Without a new total nothing was used, whatever the last usage says.
 		d.drop(pos, record.Repeat)
 		return
+	case !known && d.info.IsFork && hasTotal && hasLast && total != last && d.opened(at):
+		d.drop(pos, record.Replayed) // the parent's last count, told again as a turn begins
+		return
 	}
 	if !hasLast {
 		last = unknownUsage
@@ -207,6 +210,12 @@ func (d *Decoder) usageRecord(payload []byte, at time.Time, pos record.Pos) {
 		return
 	}
 	d.counted(used.plausible(), name, at, pos)
+}
+
+// opened reports whether the running turn has just begun: nothing can have come back yet.
+func (d *Decoder) opened(at time.Time) bool {
+	t := d.turn
+	return t != nil && t.response.items == 0 && len(t.requests) == 0 && at.Sub(t.start) < atOnce
 }
 
 // lastRequest returns the request that was counted last in the running turn,
