@@ -11,6 +11,7 @@ import (
 	"time"
 
 	moremath "github.com/aclements/go-moremath/stats"
+	"github.com/montanaflynn/stats"
 
 	"codexlag/parse/record"
 )
@@ -201,6 +202,7 @@ func TestQuantileCI(t *testing.T) {
 		}
 		return x
 	}
+	quantileCI := func(x []float64, p float64) *[2]float64 { return (&sample{values: x}).quantileCI(p) }
 	if quantileCI(ranks(5), 50) != nil {
 		t.Error("the median of 5 has an interval")
 	}
@@ -329,13 +331,20 @@ func TestMergeAndOrderDoNotMatter(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		var records []record.Record
-		for i := range 200 {
-			q := line(float64(r.IntN(8000))/10, 500+float64(r.IntN(40_000))/3, r.Int64N(900))
+		for i := range 500 {
+			tokens := r.Int64N(900)
+			q := line(float64(r.IntN(8000))/10, 500+float64(r.IntN(10_000))/3+20*float64(tokens), tokens)
 			q.Pos = record.Pos{File: "a.log", Line: int64(i)}
 			q.Model = []string{"", "a", "b", "c"}[r.IntN(4)]
-			q.End = time.Unix(int64(r.IntN(1e6)), 0)
+			q.End = time.Unix(int64(r.IntN(1000)), 0) // many at once: ties and requests in flight together
 			q.Status = []record.Status{record.OK, record.OK, record.OK, record.Failed, record.Warmup}[r.IntN(5)]
 			q.Quality = record.Quality(r.IntN(5))
+			q.Start = q.End.Add(-q.Total)
+			q.Input = record.Count(r.Int64N(50_000) - 1000)
+			if q.Cached = record.Count(0); r.IntN(4) > 0 {
+				q.Cached = record.Count(r.Int64N(q.Input.N + 1))
+			}
+			q.Reasoning, q.FirstVisible = record.Count(r.Int64N(q.Output.N+1)), r.IntN(2) == 0
 			records = append(records, q)
 			if i%10 == 0 {
 				records = append(records, &record.Turn{Model: q.Model, Duration: time.Duration(r.IntN(1e6)) * time.Millisecond, Requests: []*record.Request{q}})
@@ -356,7 +365,11 @@ func TestMergeAndOrderDoNotMatter(t *testing.T) {
 			for _, p := range parts[1:] {
 				whole.Merge(p)
 			}
-			b, err := json.Marshal(whole.Report(Tool{}, Inputs{}))
+			rep := whole.Report(Tool{}, Inputs{})
+			if g := rep.Overall; len(g.RequestModels) == 0 || g.PrefillModel == nil || g.Concurrency == nil || len(g.Concurrency.Bands) < 2 || len(g.TTFTByCache) < 4 || g.Reasoning == nil {
+				t.Fatalf("seed %d: a figure that should be compared is missing: %+v", seed, g)
+			}
+			b, err := json.Marshal(rep)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -451,5 +464,73 @@ func TestPopulationIsBounded(t *testing.T) {
 	}
 	if !slices.Equal(want, keys(&down)) || !slices.Equal(want, keys(&odd)) {
 		t.Error("the sample depends on the order")
+	}
+}
+
+// A table of counts gives what the list of values gives, to the last digit, and
+// merging in whatever form arrives there.
+func TestTablesEqualLists(t *testing.T) {
+	ps := []float64{1, 50, 90, 95, 99, 99.9, 100}
+	for name, value := range map[string]func(*rand.Rand) float64{
+		"whole ms":          func(r *rand.Rand) float64 { return float64(r.IntN(40_000)) },
+		"some beyond":       func(r *rand.Rand) float64 { return float64(r.IntN(2 * tableSize)) },
+		"some with decimal": func(r *rand.Rand) float64 { return float64(r.IntN(100_000)) / 2 },
+		"mostly decimals":   func(r *rand.Rand) float64 { return r.ExpFloat64() * 1000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(4, 4))
+			var whole, a, b sample
+			var list []float64
+			for i := range 3 * tableFrom {
+				v := value(r)
+				list = append(list, v)
+				whole.add(v)
+				if i%3 == 0 {
+					a.add(v)
+				} else {
+					b.add(v)
+				}
+			}
+			a.merge(&b)
+			got, _ := json.Marshal(whole.dist(ps))
+			if merged, _ := json.Marshal(a.dist(ps)); string(merged) != string(got) {
+				t.Errorf("merged:\n%s\nwhole:\n%s", merged, got)
+			}
+			slices.Sort(list)
+			if !slices.Equal(list, whole.ordered()) {
+				t.Error("the ordered values differ")
+			}
+			d := whole.dist(ps)
+			near(t, "min", d.Min, list[0])
+			near(t, "max", d.Max, list[len(list)-1])
+			for _, p := range ps {
+				want, _ := stats.Percentile(list, p)
+				if got := d.At(p).Value; got != want {
+					t.Errorf("p%v = %v, want %v", p, got, want)
+				}
+			}
+			mean, _ := stats.Mean(list)
+			sd, _ := stats.StandardDeviationSample(list)
+			near(t, "mean", d.Mean, mean)
+			near(t, "stddev", *d.StdDev, sd)
+		})
+	}
+}
+
+func TestSortFloats(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, n := range []int{0, 1, 100, radixFrom, 3*radixFrom + 1} {
+		for name, value := range map[string]func() float64{"spread": func() float64 { return math.Exp(50 * r.NormFloat64()) }, "equal": func() float64 { return 7 },
+			"few": func() float64 { return float64(r.IntN(3)) }, "negative": r.NormFloat64} {
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = value()
+			}
+			want := slices.Clone(x)
+			slices.Sort(want)
+			if sortFloats(x); !slices.Equal(x, want) {
+				t.Errorf("%s values, n=%d: not sorted", name, n)
+			}
+		}
 	}
 }

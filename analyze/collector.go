@@ -36,7 +36,7 @@ type groupKey struct {
 
 // NewCollector returns a collector for figures shaped by o.
 func NewCollector(o Options) *Collector {
-	c := &Collector{options: o, groups: make(map[groupKey]*group)}
+	c := &Collector{options: o, overall: group{whole: true}, groups: make(map[groupKey]*group)}
 	c.quality.skipped = make(map[record.Reason]int)
 	return c
 }

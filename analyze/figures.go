@@ -88,7 +88,18 @@ type Group struct {
 	SLO          SLO       `json:"slo"`
 
 	PrefillModel *PrefillModel `json:"prefill_model"`
-	RequestModel *RequestModel `json:"request_model"`
+	// RequestModel is the fit of the model with the most requests. Its prefill
+	// share is over the requests of all fits.
+	RequestModel  *RequestModel `json:"request_model"`
+	RequestModels []ModelFit    `json:"request_models"` // one a model, the one with the most requests first
+	TTFTByCache   []Band        `json:"ttft_by_cache"`  // by the part of the prompt that came from the cache
+	// Concurrency is of all requests only, and of no sample: a group or a
+	// sample doesn't know what else was in flight.
+	Concurrency *Concurrency `json:"concurrency"`
+	Reasoning   *Reasoning   `json:"reasoning"`
+	// SampledShare is the part of the requests that models and bands stand on;
+	// nil where it is all of them.
+	SampledShare *float64 `json:"sampled_share"`
 
 	// TTFTQualities counts the TTFTs of the group by where they came from.
 	TTFTQualities map[string]int `json:"ttft_qualities"`
@@ -191,12 +202,65 @@ type PrefillModel struct {
 // A RequestModel is total = overhead + uncached input / prefill rate +
 // output · tpot, fitted robustly: the split of what no log splits.
 type RequestModel struct {
-	Requests     int      `json:"requests"`
-	Overhead     float64  `json:"overhead_ms"`
-	PrefillRate  *float64 `json:"prefill_rate"` // tokens/s
-	TPOT         float64  `json:"tpot_ms"`
-	Explained    float64  `json:"explained"`
+	Requests    int      `json:"requests"`
+	Overhead    float64  `json:"overhead_ms"`
+	PrefillRate *float64 `json:"prefill_rate"` // tokens/s; nil where the total does not grow with the prompt, or prompts do not differ
+	TPOT        float64  `json:"tpot_ms"`
+	Explained   float64  `json:"explained"` // share of the spread of the totals, 0..1
+	// PrefillShare is Σ (overhead + uncached input / prefill rate) / Σ modelled
+	// total: the overhead passes before the first token, so it counts as prefill.
 	PrefillShare *float64 `json:"prefill_share"`
+
+	// How far the model is from the TTFTs that are known: the median of modelled
+	// − known, and that as a part of the median known TTFT.
+	TTFTRequests   int      `json:"ttft_requests"`
+	TTFTError      *float64 `json:"ttft_error_ms"`
+	TTFTErrorShare *float64 `json:"ttft_error_share"`
+}
+
+// A ModelFit is the request model of the requests of one model.
+type ModelFit struct {
+	Model string `json:"model"` // "" where the log does not name it
+	RequestModel
+}
+
+// A Band is the requests with a figure in one range.
+type Band struct {
+	Key      string   `json:"key"`
+	Requests int      `json:"requests"`
+	TTFT     *float64 `json:"ttft_p50_ms"`
+}
+
+// Concurrency is how the latency goes with the number of requests in flight: of
+// each request the mean over its time, itself included, rounded to a band.
+type Concurrency struct {
+	Requests int               `json:"requests"` // with known start and end
+	Mean     float64           `json:"mean"`     // of their means
+	Max      float64           `json:"max"`
+	Bands    []ConcurrencyBand `json:"bands"`
+	// Correlation is Spearman's, of TPS with the number in flight, −1..1; nil
+	// with fewer than 10 rates or where one of the two is the same everywhere.
+	Correlation         *float64 `json:"tps_rank_correlation"`
+	CorrelationRequests int      `json:"tps_rank_correlation_requests"`
+}
+
+// A ConcurrencyBand is the requests that ran with so many in flight.
+type ConcurrencyBand struct {
+	InFlight     string   `json:"in_flight"` // 1, 2, 3–4, 5+
+	Requests     int      `json:"requests"`
+	TTFTRequests int      `json:"ttft_requests"`
+	TTFT         *float64 `json:"ttft_p50_ms"`
+	TPSRequests  int      `json:"tps_requests"`
+	TPS          *float64 `json:"tps_p50"`
+}
+
+// Reasoning is how much of the output was hidden reasoning, over the completed
+// requests that tell both.
+type Reasoning struct {
+	Requests  int      `json:"requests"`
+	Reasoning float64  `json:"reasoning_tokens"`
+	Output    float64  `json:"output_tokens"`
+	Share     *float64 `json:"share"` // 0..1
 }
 
 // A Dist is the distribution of a figure. Nil stands for n = 0.

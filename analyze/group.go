@@ -10,18 +10,22 @@ import (
 // on the order in which they came, nor on how they were split before merging.
 type group struct {
 	requests, failed, aborted, warmup int
+	// whole says that the group holds all requests, so that it knows what was
+	// in flight at the same time.
+	whole bool
 
 	ttft, total, decode, tpsAll, tpsClean, tpot, output sample
 
 	// requests with a known split: completed, no burst, ttft and total known
 	splits               int
-	estimatedSplits      int
 	splitPrefill         sum // µs
 	splitDecode          sum
 	unsplit              sum // Σ total of completed requests without a split
 	pooledTokens, pooled sum // over all defined TPS: tokens, µs of decode
 	rows                 []splitRow
 	sloMet, sloMissed    int
+	bothSlow             int // requests that are a slow start and a slow stream
+	reasoning            reasoningSums
 	qualities            [record.Measured + 1]int
 	turns                turnSums
 	population           population
@@ -58,6 +62,10 @@ func (g *group) add(r *record.Request, m *metrics, o *Options) {
 	}
 	g.addMetrics(r, m)
 	g.addTime(m)
+	g.reasoning.add(r)
+	if m.flags.any(SlowStart) && m.flags.any(SlowStream) {
+		g.bothSlow++
+	}
 }
 
 func (g *group) addMetrics(r *record.Request, m *metrics) {
@@ -121,11 +129,44 @@ func (g *group) merge(o *group) {
 	g.rows = append(g.rows, o.rows...)
 	g.sloMet += o.sloMet
 	g.sloMissed += o.sloMissed
+	g.bothSlow += o.bothSlow
+	g.reasoning.merge(&o.reasoning)
 	for q, n := range o.qualities {
 		g.qualities[q] += n
 	}
 	g.turns.merge(&o.turns)
 	g.population.merge(&o.population)
+}
+
+// reasoningSums adds up the output of the requests that tell how much of it was
+// hidden reasoning.
+type reasoningSums struct {
+	requests          int
+	reasoning, output sum // tokens
+}
+
+func (s *reasoningSums) add(r *record.Request) {
+	if !r.Output.Known || !r.Reasoning.Known || r.Reasoning.N > r.Output.N {
+		return
+	}
+	s.requests++
+	s.reasoning.add(r.Reasoning.N)
+	s.output.add(r.Output.N)
+}
+
+func (s *reasoningSums) merge(o *reasoningSums) {
+	s.requests += o.requests
+	s.reasoning.merge(o.reasoning)
+	s.output.merge(o.output)
+}
+
+func (s *reasoningSums) figures() *Reasoning {
+	if s.requests == 0 {
+		return nil
+	}
+	r := &Reasoning{Requests: s.requests, Reasoning: s.reasoning.float(), Output: s.output.float()}
+	r.Share = num(r.Reasoning / r.Output)
+	return r
 }
 
 // figures computes what the group comes to.
@@ -160,6 +201,8 @@ func (g *group) figures(o *Options) *Group {
 	for q, n := range g.qualities {
 		f.TTFTQualities[record.Quality(q).String()] = n
 	}
-	f.Verdict = g.verdict(f, o)
+	f.Reasoning = g.reasoning.figures()
+	fits := g.addModels(f)
+	f.Verdict = g.verdict(f, &fits, o)
 	return f
 }

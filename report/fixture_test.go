@@ -59,6 +59,18 @@ func full() *analyze.Report {
 			Doubts:   []string{"31 of 48 TTFTs are estimated from timestamps", "16 requests have no TTFT"},
 			Tail:     &analyze.Tail{Requests: 6, Cause: analyze.CauseLongOutput, Delta: 71_300, TTFT: 1_900, Length: 72_480, Speed: -3_080}},
 		SLO: analyze.SLO{Met: 41, Missed: 22, Share: p(41.0 / 63)},
+		RequestModel: &analyze.RequestModel{Requests: 53, Overhead: 1510, PrefillRate: p(9012.0), TPOT: 18.5, Explained: 0.913, PrefillShare: p(0.334),
+			TTFTRequests: 40, TTFTError: p(-214.0), TTFTErrorShare: p(-0.167)},
+		RequestModels: []analyze.ModelFit{
+			{Model: "gpt-5.1-codex", RequestModel: analyze.RequestModel{Requests: 53, Overhead: 1510, PrefillRate: p(9012.0), TPOT: 18.5, Explained: 0.913, PrefillShare: p(0.31),
+				TTFTRequests: 40, TTFTError: p(-214.0), TTFTErrorShare: p(-0.167)}},
+			{Model: hostile, RequestModel: analyze.RequestModel{Requests: 51, Overhead: 4200, TPOT: 61.2, Explained: 0.58, PrefillShare: p(0.44)}},
+		},
+		TTFTByCache: []analyze.Band{{Key: "0 %", Requests: 4, TTFT: p(4100.0)}, {Key: "50–90 %", Requests: 9, TTFT: p(1900.0)}, {Key: "90–100 %", Requests: 35, TTFT: p(1020.0)}},
+		Concurrency: &analyze.Concurrency{Requests: 60, Mean: 1.93, Max: 6.2, Correlation: p(-0.62), CorrelationRequests: 47, Bands: []analyze.ConcurrencyBand{
+			{InFlight: "1", Requests: 34, TTFTRequests: 28, TTFT: p(1010.0), TPSRequests: 28, TPS: p(52.0)}, {InFlight: "2", Requests: 14, TTFTRequests: 12, TTFT: p(1400.0), TPSRequests: 12, TPS: p(44.1)},
+			{InFlight: "5+", Requests: 12, TTFTRequests: 8, TTFT: p(3900.0)}}},
+		Reasoning: &analyze.Reasoning{Requests: 60, Reasoning: 13_900, Output: 36_684, Share: p(0.3789)},
 	}
 	gpt := &analyze.Group{
 		Requests: 56, Failed: 2, TTFT: dist(44, 310, 1720, 9000, 1210, 3900, 5100, 8700), Total: dist(53, 620, 14100, 214000, 8900, 28100, 55000, 180000),

@@ -1,48 +1,95 @@
 package report
 
 import (
+	"slices"
+
 	"codexlag/analyze"
 	"codexlag/analyze/human"
 )
 
 // models are the fitted splits. They are guesses and named so.
 func (b *builder) models() {
-	requests := Table{Columns: []Column{{Title: "Requests of", Fit: Shorten}, {Title: "n", Right: true, Drop: 2}, {Title: "Overhead", Right: true},
-		{Title: "Prefill rate", Right: true}, {Title: "TPOT", Right: true, Drop: 1},
-		{Title: "Explained", Right: true, Drop: 3}, {Title: "Modelled prefill", Right: true}}}
-	prefills := Table{Columns: []Column{{Title: "Requests of", Fit: Shorten}, {Title: "n", Right: true, Drop: 2}, {Title: "Overhead", Right: true},
-		{Title: "Prefill rate", Right: true}, {Title: "Explained", Right: true, Drop: 3}}}
-	for i, k := range append([]analyze.Keyed{{Group: b.all}}, b.r.Groups...) {
-		if k.Group == nil {
-			continue
-		}
-		of := nameCell(k.By + " " + k.Key)
-		if i == 0 {
-			of = cell("all")
-		} else if k.Key == "" {
-			of = cell(k.By + " (not stated)")
-		}
-		if m := k.Group.RequestModel; m != nil && len(requests.Rows) < maxGroups {
-			requests.Rows = append(requests.Rows, []Cell{of, cell(human.Count(m.Requests)), cell(human.Duration(m.Overhead)), rateCell(m.PrefillRate),
-				cell(human.Duration(m.TPOT)), cell(human.Percent(m.Explained)), cell(human.PercentOr(m.PrefillShare))})
-		}
-		if m := k.Group.PrefillModel; m != nil && len(prefills.Rows) < maxGroups {
-			prefills.Rows = append(prefills.Rows, []Cell{of, cell(human.Count(m.Requests)), cell(human.Duration(m.Overhead)), rateCell(m.Rate), cell(human.Percent(m.Explained))})
-		}
-	}
+	requests, prefills := b.requestModels(), b.prefillModels()
 	if len(requests.Rows)+len(prefills.Rows) == 0 {
 		return
 	}
 	b.section("Modelled, not measured")
 	if len(requests.Rows) > 0 {
-		b.paragraph(plain("Modelled total = overhead + uncached input / prefill rate + output tokens · TPOT:"))
+		b.paragraph(plain("Modelled total = overhead + uncached input / prefill rate + output tokens · TPOT. It splits the requests that no log splits; overhead and prompt are what passes before the first token, so both count as modelled prefill:"))
 		b.add(requests)
+		if slices.ContainsFunc(b.all.RequestModels, func(m analyze.ModelFit) bool { return m.TTFTRequests > 0 }) {
+			b.note("", "Against TTFT: median of modelled − known, where some of the same requests do have a TTFT; the percentage is of the median known TTFT. Codex's TTFT of a turn holds set-up that the model knows nothing of.")
+		}
 	}
 	if len(prefills.Rows) > 0 {
-		b.paragraph(plain("Modelled TTFT = overhead + uncached input / prefill rate. A large overhead means queue, network or set-up, not the prompt:"))
+		b.paragraph(plain("Modelled TTFT = overhead + uncached input / prefill rate. A large overhead means queue, network, set-up or hidden reasoning, not the prompt:"))
 		b.add(prefills)
 	}
-	b.note("", "Explained: share of the spread that the model accounts for. Prefill rate —: the time does not grow with the prompt.")
+	b.note("", "Explained: share of the spread that the model accounts for; below 70 % it is a weak witness. Prefill rate —: the time does not grow with the prompt, or the prompts are of one size.")
+	if s := b.all.SampledShare; s != nil {
+		b.note("", "The models stand on a random "+human.Percent(*s)+" of the requests: there are too many to keep each.")
+	}
+}
+
+// requestModels lists a fit for each model, then those of other groups.
+func (b *builder) requestModels() Table {
+	t := Table{Columns: []Column{{Title: "Requests of", Fit: Shorten}, {Title: "n", Right: true, Drop: 2}, {Title: "Overhead", Right: true},
+		{Title: "Prefill rate", Right: true}, {Title: "TPOT", Right: true, Drop: 1}, {Title: "Explained", Right: true, Drop: 4},
+		{Title: "Against TTFT", Right: true, Drop: 3}, {Title: "Modelled prefill", Right: true}}}
+	add := func(of Cell, m *analyze.RequestModel) {
+		if len(t.Rows) < maxGroups {
+			t.Rows = append(t.Rows, []Cell{of, cell(human.Count(m.Requests)), cell(human.Duration(m.Overhead)), rateCell(m.PrefillRate),
+				cell(human.Duration(m.TPOT)), cell(human.Percent(m.Explained)), againstCell(m), cell(human.PercentOr(m.PrefillShare))})
+		}
+	}
+	listed := make(map[string]bool)
+	for i := range b.all.RequestModels {
+		m := &b.all.RequestModels[i]
+		listed[m.Model] = true
+		add(groupCell("model", m.Model), &m.RequestModel)
+	}
+	for _, k := range b.r.Groups {
+		if k.Group != nil && k.Group.RequestModel != nil && !(k.By == "model" && listed[k.Key]) {
+			add(groupCell(k.By, k.Key), k.Group.RequestModel)
+		}
+	}
+	return t
+}
+
+func (b *builder) prefillModels() Table {
+	t := Table{Columns: []Column{{Title: "Requests of", Fit: Shorten}, {Title: "n", Right: true, Drop: 2}, {Title: "Overhead", Right: true},
+		{Title: "Prefill rate", Right: true}, {Title: "Explained", Right: true, Drop: 3}}}
+	add := func(of Cell, g *analyze.Group) {
+		if g == nil || g.PrefillModel == nil || len(t.Rows) >= maxGroups {
+			return
+		}
+		m := g.PrefillModel
+		t.Rows = append(t.Rows, []Cell{of, cell(human.Count(m.Requests)), cell(human.Duration(m.Overhead)), rateCell(m.Rate), cell(human.Percent(m.Explained))})
+	}
+	add(cell("all"), b.all)
+	for _, k := range b.r.Groups {
+		add(groupCell(k.By, k.Key), k.Group)
+	}
+	return t
+}
+
+func groupCell(by, key string) Cell {
+	if key == "" {
+		return cell(by + " (not stated)")
+	}
+	return nameCell(by + " " + key)
+}
+
+// againstCell says how far a model is from the TTFTs that are known.
+func againstCell(m *analyze.RequestModel) Cell {
+	if m.TTFTError == nil {
+		return cell(human.Undefined)
+	}
+	s := human.Difference(*m.TTFTError)
+	if m.TTFTErrorShare != nil {
+		s += " (" + human.Change(*m.TTFTErrorShare) + ")"
+	}
+	return cell(s)
 }
 
 func rateCell(v *float64) Cell {

@@ -26,6 +26,7 @@ func New(r *analyze.Report) *Document {
 	b.noise()
 	b.slowest()
 	b.slo()
+	b.influences()
 	b.models()
 	b.quality()
 	b.definitions()

@@ -27,8 +27,30 @@ func (b *builder) split() {
 			lead = "All "
 		}
 		b.paragraph(plain(lead + human.Duration(t.Unsplit) + " (" + human.Percent(t.Unsplit/(t.Unsplit+t.Total)) +
-			" of the waiting) went to completed requests whose split is not known."))
+			" of the waiting) went to completed requests whose split is not known." + b.modelledSplit()))
 	}
+	b.reasoning()
+}
+
+// modelledSplit says what a model makes of the requests that no log splits.
+func (b *builder) modelledSplit() string {
+	m := b.all.RequestModel
+	t := b.all.Time
+	if m == nil || m.PrefillShare == nil || t.Unsplit < 0.1*t.Total {
+		return "" // next to nothing is left to be modelled
+	}
+	return " Modelled from token counts, prefill is " + human.Percent(*m.PrefillShare) + " and decode " + human.Percent(1-*m.PrefillShare) +
+		" of the time (see Modelled, not measured)."
+}
+
+// reasoning tells the part of the decoding that nobody got to read.
+func (b *builder) reasoning() {
+	r := b.all.Reasoning
+	if r == nil || r.Share == nil {
+		return
+	}
+	b.paragraph(plain("Of the output, " + human.Percent(*r.Share) + " was hidden reasoning: " + human.Quantity(r.Reasoning) + " of " +
+		human.Quantity(r.Output) + " tokens in the " + human.Plural(r.Requests, "request") + " that tell it."))
 }
 
 // turns shows the time of whole agent turns.

@@ -13,7 +13,8 @@ import (
 // Values printed for display are not quoted and may hold anything, text that
 // looks like fields included. So reading stops at free text, unless it is
 // clear where that ends. open says that the line may not be finished: then a
-// value at its very end is not believed.
+// value at its very end is not believed. A second name of an event is where
+// another line was written into this one.
 func parseFields(e *telemetry.Event, names *intern.Table, b []byte, open bool) (named bool) {
 	for {
 		b = bytes.TrimLeft(b, " ")
@@ -34,6 +35,9 @@ func parseFields(e *telemetry.Event, names *intern.Table, b []byte, open bool) (
 		}
 		key := b[:n]
 		b = b[n+1:]
+		if string(key) == "event.name" && e.Kind != telemetry.Other {
+			return named
+		}
 		if isFreeText(key) && (len(b) == 0 || b[0] != '"') {
 			if string(key) == "error.message" {
 				e.Field(names, key, b)

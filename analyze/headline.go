@@ -1,0 +1,204 @@
+package analyze
+
+import (
+	"fmt"
+	"strings"
+
+	"codexlag/analyze/human"
+)
+
+// A headliner puts a verdict into one or two sentences: what dominates, by how
+// much, on how many requests, and what to do.
+type headliner struct {
+	*group
+	f      *Group
+	v      *Verdict
+	fits   *requestFits
+	limits *SLOTarget
+}
+
+func (h *headliner) headline() string {
+	if h.f.Requests == 0 && h.f.Turns.Duration == nil {
+		return "No request was found: nothing can be said."
+	}
+	lead := h.outside()
+	claim, advice := h.model()
+	if lead == "" {
+		return strings.ToUpper(claim[:1]) + claim[1:] + " " + advice
+	}
+	if h.v.Phase == PhaseNone {
+		return lead + " " + strings.ToUpper(claim[:1]) + claim[1:]
+	}
+	return lead + " Within the model's part, " + claim
+}
+
+// outside tells that most of the time of the turns was not the model's; "" where
+// it was. Which phase then dominates the requests matters little.
+func (h *headliner) outside() string {
+	t := &h.f.Turns
+	model := t.Prefill + t.Decode + t.Model
+	sum := model + t.Tool + t.Other
+	if sum <= 0 || t.Tool+t.Other <= sum/2 {
+		return ""
+	}
+	of := fmt.Sprintf("%s in %s", human.Duration(sum), human.Plural(t.Duration.N, "turn"))
+	part := func(ms float64) string { return human.Percent(ms / sum) }
+	if t.Tool >= t.Other {
+		return fmt.Sprintf("Tools dominate, not the model: tools took %s of %s, waiting outside of requests and tools (approvals, queue, set-up) %s, and the model only %s.",
+			part(t.Tool), of, part(t.Other), part(model))
+	}
+	return fmt.Sprintf("Waiting outside of the model dominates: %s of %s went to neither requests nor tools (approvals, queue, set-up), %s to tools, and only %s to the model.",
+		part(t.Other), of, part(t.Tool), part(model))
+}
+
+// model says what dominates the requests, and what to do about it.
+func (h *headliner) model() (claim, advice string) {
+	switch {
+	case h.v.Phase == PhaseNone:
+		return h.unknown()
+	case h.v.Basis == BasisModelled:
+		return h.modelled()
+	}
+	return h.measured()
+}
+
+func (h *headliner) measured() (claim, advice string) {
+	share := *h.f.Time.PrefillShare
+	of := fmt.Sprintf("%s in %s", human.Duration(h.f.Time.Total), human.Plural(h.f.Time.Requests, "request"))
+	if both := h.bothSlowly(); both != "" {
+		return fmt.Sprintf("both are slow, the start and the stream: %s; prefill takes %s of %s, decode %s.",
+				both, human.Percent(share), of, human.Percent(1-share)),
+			"Look at what they share: the load of the model or its tier at that time, then a gateway or the network."
+	}
+	switch h.v.Phase {
+	case PhasePrefill:
+		return fmt.Sprintf("prefill dominates: %s of %s passed before the first token%s.", human.Percent(share), of, h.middleTTFT()),
+			h.advisePrefill()
+	case PhaseDecode:
+		return fmt.Sprintf("decode dominates: %s of %s went into generating tokens, at %s.", human.Percent(1-share), of, h.rate()),
+			h.adviseDecode(h.quoted())
+	}
+	return fmt.Sprintf("prefill and decode share the time: %s of %s passed before the first token%s, the rest generating tokens at %s.",
+		human.Percent(share), of, h.middleTTFT(), h.rate()), h.adviseBoth()
+}
+
+// modelled says what the request model gives to each phase. Nothing in it was
+// measured, and it says so.
+func (h *headliner) modelled() (claim, advice string) {
+	m := h.f.RequestModel
+	share := *m.PrefillShare
+	of := fmt.Sprintf("the time of %s", human.Plural(h.fits.requests, "request"))
+	rate := 1000 / m.TPOT
+	switch h.v.Phase {
+	case PhasePrefill:
+		return fmt.Sprintf("prefill dominates (modelled, not measured): by their token counts, %s of %s passed before the first token.", human.Percent(share), of),
+			h.advisePrefill()
+	case PhaseDecode:
+		return fmt.Sprintf("decode dominates (modelled, not measured): by their token counts, %s of %s went into generating tokens, at %s.",
+			human.Percent(1-share), of, human.Rate(rate)), h.adviseDecode(&rate)
+	}
+	return fmt.Sprintf("prefill and decode share the time (modelled, not measured): by their token counts, %s of %s passed before the first token, the rest generating tokens at %s.",
+		human.Percent(share), of, human.Rate(rate)), h.adviseBoth()
+}
+
+// unknown says why the time cannot be split, and what to switch on.
+func (h *headliner) unknown() (claim, advice string) {
+	const cannot = "the waiting cannot be split into prefill and decode."
+	f := h.f
+	t := &f.Turns
+	switch {
+	case t.Model > 0:
+		return fmt.Sprintf("how the model's %s in %s split into prefill and decode is not known: Codex states one TTFT a turn at most, and a turn has many requests.",
+			human.Duration(t.Model), human.Plural(t.Duration.N, "turn")), howToTrace
+	case f.Requests == 0:
+		return "no request of theirs was found: nothing can be said of the model.", howToTrace
+	case f.Requests == f.Failed+f.Aborted+f.Warmup:
+		return fmt.Sprintf("no request completed (%d failed, %d aborted, %d warm-up): there is no latency to judge.", f.Failed, f.Aborted, f.Warmup),
+			"Look at the errors first."
+	case f.TTFT != nil:
+		return "no request tells both its first token and its total time" + h.middleTTFT() + ": " + cannot, "Log total_ms beside first_token_ms."
+	}
+	return "no request tells when its first token came: " + cannot, "Log first_token_ms, or run " + codexTrace
+}
+
+const (
+	codexTrace = "Codex with RUST_LOG=codex_otel=info and keep its log, which times every request."
+	howToTrace = "Run " + codexTrace
+)
+
+// bothSlowly says that neither limit is kept by most, and by what it is known;
+// "" where one is.
+func (h *headliner) bothSlowly() string {
+	ttft, tps := human.Limit(milliseconds(h.limits.TTFT)), human.LimitRate(h.limits.TPS)
+	if clean := h.tpsClean.n(); clean >= minClean && 2*h.bothSlow >= clean {
+		return fmt.Sprintf("%d of the %d requests with a clean rate have both a TTFT above %s and less than %s", h.bothSlow, clean, ttft, tps)
+	}
+	if pooled := h.f.TPS.Pooled; pooled != nil && *pooled < h.limits.TPS && h.startIsSlow() {
+		return fmt.Sprintf("TTFT p50 is %s (limit %s), the pooled rate %s (limit %s)",
+			human.Duration(h.ttft.quantile(50)), ttft, human.Rate(*pooled), tps)
+	}
+	return ""
+}
+
+func (h *headliner) startIsSlow() bool {
+	return h.ttft.n() > 0 && h.ttft.quantile(50) > milliseconds(h.limits.TTFT)
+}
+
+// startsKeepLimit reports whether nearly every TTFT is within its limit.
+func (h *headliner) startsKeepLimit() bool {
+	return h.ttft.n() > 0 && h.ttft.quantile(90) <= milliseconds(h.limits.TTFT)
+}
+
+// middleTTFT writes the median TTFT in brackets, if there is one.
+func (h *headliner) middleTTFT() string {
+	if h.ttft.n() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (TTFT p50 %s)", human.Duration(h.ttft.quantile(50)))
+}
+
+// quoted returns the group's output rate: the clean median where there are
+// enough clean samples for one, else the pooled rate; nil where there is none.
+func (h *headliner) quoted() *float64 {
+	if h.tpsClean.n() >= minClean {
+		return num(h.tpsClean.quantile(50))
+	}
+	return h.f.TPS.Pooled
+}
+
+// rate writes the quoted rate and says which it is.
+func (h *headliner) rate() string {
+	r, clean := h.quoted(), h.tpsClean.n()
+	switch {
+	case r == nil:
+		return "an unknown rate"
+	case clean >= minClean:
+		return fmt.Sprintf("%s (median of %d clean samples)", human.Rate(*r), clean)
+	}
+	return fmt.Sprintf("%s (pooled: only %s)", human.Rate(*r), human.Plural(clean, "clean sample"))
+}
+
+// advisePrefill tells a slow start from short answers, and the prompt from what
+// passes whatever the prompt.
+func (h *headliner) advisePrefill() string {
+	if h.v.Basis == BasisMeasured && h.startsKeepLimit() {
+		return fmt.Sprintf("First tokens do come within the limit of %s: it is the answers that are short. To gain more, look at prompt length, cache hits, the queue and the network.",
+			human.Limit(milliseconds(h.limits.TTFT)))
+	}
+	return "Look at prompt length, cache hits, the queue and the network before blaming the model's speed."
+}
+
+// adviseDecode tells a slow stream from long answers.
+func (h *headliner) adviseDecode(rate *float64) string {
+	switch {
+	case rate == nil:
+		return "The token counts are missing, so a slow stream cannot be told from long answers."
+	case *rate < h.limits.TPS:
+		return fmt.Sprintf("The stream is slow (below %s): try another model, tier or time of day.", human.LimitRate(h.limits.TPS))
+	}
+	return "The stream keeps its rate: answers are long, so ask for shorter ones or less reasoning effort."
+}
+
+func (h *headliner) adviseBoth() string {
+	return "Neither alone would halve the wait: shorter prompts and cache hits for the one, shorter answers or less reasoning effort for the other."
+}

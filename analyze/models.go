@@ -1,0 +1,202 @@
+package analyze
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"codexlag/parse/record"
+)
+
+// Fewer requests give no model (metrics.md).
+const (
+	minRequestModel = 50
+	minPrefillModel = 20
+)
+
+// addModels sets the figures of f that need the requests one by one, and
+// returns the fits of the request models.
+func (g *group) addModels(f *Group) requestFits {
+	p := &g.population
+	share, sampled := p.sampled()
+	if sampled {
+		f.SampledShare = num(share)
+	}
+	f.PrefillModel = p.prefillModel()
+	f.TTFTByCache = p.ttftByCache()
+	if g.whole && !sampled {
+		f.Concurrency = concurrency(p.ordered())
+	}
+	fits := p.requestModels()
+	fits.requests = int(float64(fits.requests)/share + 0.5)
+	fits.total /= share
+	f.RequestModels = fits.models
+	f.RequestModel = fits.main()
+	return fits
+}
+
+// requestFits is the request models of a population, one a model.
+type requestFits struct {
+	models []ModelFit // the one with the most requests first
+
+	// Over the requests that a fit covers:
+	requests int
+	total    float64 // Σ total, ms
+	modelled split
+}
+
+// A split is modelled time, in ms.
+type split struct{ prefill, decode float64 }
+
+func (s *split) share() *float64 { return num(s.prefill / (s.prefill + s.decode)) }
+
+// main is the fit of the model with the most requests, with the prefill share
+// of all fits; nil where there is none.
+func (s *requestFits) main() *RequestModel {
+	if len(s.models) == 0 {
+		return nil
+	}
+	m := s.models[0].RequestModel
+	m.PrefillShare = s.modelled.share()
+	return &m
+}
+
+// requestModels fits the totals of each model with enough requests.
+//
+// Requests with a known TTFT are in as well. Codex tells the first request of a
+// turn from the turn's start, set-up included. That may lengthen its total; it
+// does not change what a token takes.
+func (p *population) requestModels() requestFits {
+	byModel := make(map[string][]*row)
+	rows := p.ordered()
+	for i := range rows {
+		w := &rows[i]
+		if _, known := w.uncached(); known && w.ok() && w.total > 0 && w.output >= 0 && w.flags&burstFlag == 0 {
+			byModel[w.model] = append(byModel[w.model], w)
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(byModel), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(byModel[b]), len(byModel[a])), cmp.Compare(a, b))
+	})
+	s := requestFits{models: []ModelFit{}}
+	for _, name := range names {
+		s.add(name, byModel[name])
+	}
+	return s
+}
+
+// add fits the requests of one model, if they are enough. A fit that doesn't
+// tell what an output token takes splits nothing and is none.
+func (s *requestFits) add(model string, rows []*row) {
+	if len(rows) < minRequestModel {
+		return
+	}
+	points := make([]point, len(rows))
+	for i, w := range rows {
+		n, _ := w.uncached()
+		points[i] = point{[maxTerms]float64{1, float64(n), float64(w.output)}, float64(w.total) / 1000}
+	}
+	f, ok := regress(points, 3)
+	if !ok || !f.told[2] {
+		return
+	}
+	// Whole numbers are summed, then weighed: in any order the same.
+	var uncached, output, total sum
+	for _, w := range rows {
+		n, _ := w.uncached()
+		uncached.add(n)
+		output.add(w.output)
+		total.add(w.total)
+	}
+	part := split{
+		prefill: float64(len(rows))*f.beta[0] + uncached.float()*f.beta[1],
+		decode:  output.float() * f.beta[2],
+	}
+	m := RequestModel{
+		Requests: len(rows), Overhead: f.beta[0], PrefillRate: f.promptRate(), TPOT: f.beta[2],
+		Explained: f.explained, PrefillShare: part.share(),
+	}
+	m.compare(&f, rows)
+	s.models = append(s.models, ModelFit{model, m})
+	s.requests += len(rows)
+	s.total += total.ms()
+	s.modelled.prefill += part.prefill
+	s.modelled.decode += part.decode
+}
+
+// promptRate returns the tokens/s at which the prompt is read; nil where the
+// time does not grow with it.
+func (f *fit) promptRate() *float64 {
+	if !f.told[1] {
+		return nil
+	}
+	return num(1000 / f.beta[1])
+}
+
+// compare says how far the fit is from the TTFTs that are known. Where those
+// end at the first visible output, hidden reasoning is decoded before it.
+func (m *RequestModel) compare(f *fit, rows []*row) {
+	var off, known sample
+	for _, w := range rows {
+		ttft, ok := w.firstToken()
+		if !ok {
+			continue
+		}
+		n, _ := w.uncached()
+		hidden := w.output - w.decodeTokens
+		known.add(ttft)
+		off.add(f.predict(&[maxTerms]float64{1, float64(n), float64(hidden)}) - ttft)
+	}
+	m.TTFTRequests = known.n()
+	if known.n() == 0 {
+		return
+	}
+	off50 := off.quantile(50)
+	m.TTFTError = num(off50)
+	m.TTFTErrorShare = num(off50 / known.quantile(50))
+}
+
+// prefillModel fits TTFT to the part of the prompt that had to be read.
+func (p *population) prefillModel() *PrefillModel {
+	var points []point
+	rows := p.ordered()
+	for i := range rows {
+		ttft, ok := rows[i].firstToken()
+		if n, known := rows[i].uncached(); ok && known {
+			points = append(points, point{[maxTerms]float64{1, float64(n)}, ttft})
+		}
+	}
+	if len(points) < minPrefillModel {
+		return nil
+	}
+	f, ok := regress(points, 2)
+	if !ok {
+		return nil
+	}
+	return &PrefillModel{Requests: len(points), Overhead: f.beta[0], Rate: f.promptRate(), Explained: f.explained}
+}
+
+// ttftByCache gives the TTFTs by the part of the prompt that came from the
+// cache, the smallest part first.
+func (p *population) ttftByCache() []Band {
+	bands := make([]sample, len(cacheBands))
+	rows := p.ordered()
+	for i := range rows {
+		w := &rows[i]
+		ttft, ok := w.firstToken()
+		band := slices.Index(cacheBands, cacheBand(&record.Request{Input: record.Count(w.input), Cached: record.Count(w.cached)}))
+		if ok && band >= 0 {
+			bands[band].add(ttft)
+		}
+	}
+	l := []Band{}
+	for i := range bands {
+		if n := bands[i].n(); n > 0 {
+			l = append(l, Band{cacheBands[i], n, num(bands[i].quantile(50))})
+		}
+	}
+	return l
+}
+
+// cacheBands are the values of the dimension "cache" in their order.
+var cacheBands = []string{"0 %", "below 50 %", "50–90 %", "90–100 %"}
