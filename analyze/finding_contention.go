@@ -1,12 +1,9 @@
 package analyze
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"codexlag/analyze/human"
-	"codexlag/parse/record"
 )
 
 // contended: a loss of rate by less than a fifth is not worth waiting in line.
@@ -18,7 +15,7 @@ func contention(f *facts) []found {
 	if f.share < 1 {
 		return nil // in a sample, requests seem alone that were not
 	}
-	inFlight := f.inFlight()
+	inFlight := inFlight(f.population)
 	model := f.crowdedModel(inFlight)
 	var alone, crowded []float64
 	var decode int64
@@ -70,42 +67,4 @@ func (f *facts) contentionUnknown(c *contrast) []found {
 	return inconclusive("contention", "is it the model or too much at once?",
 		fmt.Sprintf("%d requests ran with three or more in flight, only %d alone (%d are needed)", c.b.n(), c.a.n(), minMedian),
 		"Run some requests one after the other and compare")
-}
-
-// inFlight returns for each row the time-weighted mean number of requests in
-// flight during it, itself included; 0 where its interval is not known.
-func (f *facts) inFlight() []float64 {
-	var ends []int // rows with an interval, in the order of their ends
-	for i, w := range f.rows {
-		if w.start > 0 && w.end > w.start && w.status != record.Warmup {
-			ends = append(ends, i)
-		}
-	}
-	starts := slices.Clone(ends)
-	slices.SortFunc(starts, func(a, b int) int { return cmp.Compare(f.rows[a].start, f.rows[b].start) })
-
-	// The integral of the number in flight over time, walked along: its growth
-	// from a request's start to its end, by its length, is the mean.
-	mean := make([]float64, len(f.rows))
-	var integral, open float64
-	var now int64
-	for len(ends) > 0 {
-		at, starting := f.rows[ends[0]].end, false
-		if len(starts) > 0 && f.rows[starts[0]].start < at {
-			at, starting = f.rows[starts[0]].start, true
-		}
-		integral += open * float64(at-now)
-		now = at
-		if starting {
-			mean[starts[0]] = -integral
-			starts = starts[1:]
-			open++
-			continue
-		}
-		w := f.rows[ends[0]]
-		mean[ends[0]] = (mean[ends[0]] + integral) / float64(w.end-w.start)
-		ends = ends[1:]
-		open--
-	}
-	return mean
 }

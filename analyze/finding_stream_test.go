@@ -94,7 +94,7 @@ func TestInFlight(t *testing.T) {
 	}
 	f := c.facts(c.Report(Tool{}, Inputs{}))
 	want := map[int64]float64{0: 1.5, 5: 1.5, 20: 1.1, 30: 1, 28: 2, 7: 0}
-	for i, got := range f.inFlight() {
+	for i, got := range inFlight(f.population) {
 		from := (f.rows[i].start - midnight.UnixMicro()) / 1e6
 		near(t, "in flight", got, want[from])
 	}

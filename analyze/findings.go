@@ -20,15 +20,16 @@ var rules = []func(*facts) []found{
 
 // facts is what the rules look at.
 type facts struct {
-	rows    []*row  // in the order of time, whatever their status
-	share   float64 // of all requests that the rows hold: 1 unless there were too many to keep
-	all     *Group
-	ttft    *sample // ms, of all requests that have one that counts
-	groups  []named
-	quality *Quality
-	inputs  *Inputs
-	options *Options
-	over    [len(speeds)]*series // by time, once they are asked for
+	rows       []*row  // in the order of time, whatever their status
+	population []row   // the same
+	share      float64 // of all requests that the rows hold: 1 unless there were too many to keep
+	all        *Group
+	ttft       *sample // ms, of all requests that have one that counts
+	groups     []named
+	quality    *Quality
+	inputs     *Inputs
+	options    *Options
+	over       [len(speeds)]*series // by time, once they are asked for
 }
 
 // A named is a keyed group with its requests.
@@ -66,7 +67,7 @@ func (c *Collector) facts(r *Report) *facts {
 	share, _ := c.overall.population.sampled()
 	rows := c.overall.population.ordered()
 	f := &facts{
-		rows: make([]*row, len(rows)), share: share, all: r.Overall,
+		rows: make([]*row, len(rows)), population: rows, share: share, all: r.Overall,
 		ttft: &c.overall.ttft, quality: &r.Quality, inputs: &r.Inputs, options: &c.options,
 	}
 	for i := range rows {

@@ -1,12 +1,14 @@
 package analyze
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"codexlag/analyze/human"
 	"codexlag/parse/record"
 )
 
@@ -199,7 +201,7 @@ func TestFindingsOfASample(t *testing.T) {
 	})
 	f := findingCase{}
 	got := f.findings(l)
-	if len(got) != 1 || !strings.Contains(got[0].Evidence, "about 1") || !strings.Contains(got[0].Evidence, "of 524,288 requests (2") {
+	if len(got) != 1 || !strings.Contains(got[0].Evidence, "about 6") || !strings.Contains(got[0].Evidence, fmt.Sprintf("of %s requests (2", human.Count(n))) {
 		t.Errorf("%v", got)
 	}
 }

@@ -22,19 +22,13 @@ type group struct {
 	splitDecode          sum
 	unsplit              sum // Σ total of completed requests without a split
 	pooledTokens, pooled sum // over all defined TPS: tokens, µs of decode
-	rows                 []splitRow
+	byTotal              totalTable
 	sloMet, sloMissed    int
 	bothSlow             int // requests that are a slow start and a slow stream
 	reasoning            reasoningSums
 	qualities            [record.Measured + 1]int
 	turns                turnSums
 	population           population
-}
-
-// A splitRow is what the tail decomposition needs of one request.
-type splitRow struct {
-	total, ttft time.Duration
-	tokens      int64
 }
 
 func micros(d time.Duration) int64 { return int64(d / time.Microsecond) }
@@ -107,7 +101,7 @@ func (g *group) addTime(m *metrics) {
 	g.splitPrefill.add(micros(m.ttft))
 	g.splitDecode.add(micros(m.decode))
 	if m.decodeTokens.Known {
-		g.rows = append(g.rows, splitRow{m.total, m.ttft, m.decodeTokens.N})
+		g.byTotal.add(splitRow{micros(m.total), micros(m.ttft), m.decodeTokens.N})
 	}
 }
 
@@ -126,7 +120,7 @@ func (g *group) merge(o *group) {
 	g.unsplit.merge(o.unsplit)
 	g.pooledTokens.merge(o.pooledTokens)
 	g.pooled.merge(o.pooled)
-	g.rows = append(g.rows, o.rows...)
+	g.byTotal.merge(&o.byTotal)
 	g.sloMet += o.sloMet
 	g.sloMissed += o.sloMissed
 	g.bothSlow += o.bothSlow

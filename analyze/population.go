@@ -2,8 +2,8 @@ package analyze
 
 import (
 	"cmp"
-	"encoding/binary"
 	"hash/fnv"
+	"io"
 	"slices"
 	"time"
 
@@ -33,7 +33,7 @@ type row struct {
 // maxRows bounds the memory of a population. Beyond, a sample of the requests
 // is kept that depends on the requests alone, not on the order in which they
 // came; medians and regressions of so many rows do not change by it.
-const maxRows = 1 << 18
+const maxRows = 1 << 17
 
 // A population is the requests one by one, or a sample of them.
 type population struct {
@@ -41,10 +41,16 @@ type population struct {
 	// shift is how often the population was halved: rows whose key has a one in
 	// its shift highest bits are left out.
 	shift uint
+
+	file     string // of the last request
+	fileHash uint64
 }
 
 func (p *population) add(r *record.Request, m *metrics) {
-	key := rowKey(r.Pos)
+	if r.File != p.file || p.fileHash == 0 {
+		p.file, p.fileHash = r.File, hash(r.File)
+	}
+	key := mix(p.fileHash ^ mix(uint64(r.Line)+1))
 	if !p.wants(key) {
 		return
 	}
@@ -87,15 +93,19 @@ func (p *population) ordered() []row {
 	return p.rows
 }
 
-// rowKey spreads the places of requests evenly over 64 bits.
-func rowKey(p record.Pos) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(p.File))
-	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(p.Line)))
-	k := h.Sum64() // its high bits are weak: mix them (splitmix64's finalizer)
+// mix spreads a number evenly over 64 bits (the finalizer of splitmix64). The
+// keys of requests are made with it from their places.
+func mix(k uint64) uint64 {
+	k += 0x9e3779b97f4a7c15
 	k = (k ^ k>>30) * 0xbf58476d1ce4e5b9
 	k = (k ^ k>>27) * 0x94d049bb133111eb
 	return k ^ k>>31
+}
+
+func hash(s string) uint64 {
+	h := fnv.New64a()
+	io.WriteString(h, s)
+	return h.Sum64()
 }
 
 func newRow(key uint64, r *record.Request, m *metrics) row {
