@@ -33,6 +33,7 @@ type metrics struct {
 	tps, tpot, share    float64 // tokens/s, ms a token, 0..1
 
 	hasTTFT   bool // usable, and not after total
+	bounded   bool // ttft is an upper bound
 	hasTotal  bool
 	hasDecode bool // decode > 0
 	hasTPS    bool
@@ -92,6 +93,7 @@ func (m *metrics) missing(r *record.Request) {
 
 func (m *metrics) times(r *record.Request) {
 	m.ttft, m.hasTTFT = r.TTFT, r.Quality.Usable()
+	m.bounded = r.Quality == record.Bound
 	m.total, m.hasTotal = r.Total, r.Total > 0
 	if !m.hasTTFT || !m.hasTotal {
 		return
@@ -143,9 +145,10 @@ func (m *metrics) limits(o *Options) {
 }
 
 // meets reports whether the request kept the limits: it completed, its TTFT is
-// known and within, and its TPS, where clean, is not below (a noisy one can't miss).
+// known to be within (an upper bound within the limit tells that as well), and
+// its TPS, where clean, is not below (a noisy one can't miss).
 func (m *metrics) meets(o *Options) bool {
-	return m.completed && m.hasTTFT && m.ttft <= o.SLO.TTFT && !m.flags.any(SlowStream)
+	return m.completed && (m.hasTTFT || m.bounded) && m.ttft <= o.SLO.TTFT && !m.flags.any(SlowStream)
 }
 
 // phase names the phase that dominates a share of prefill.

@@ -15,7 +15,7 @@ var rules = []func(*facts) []found{
 	toolsDominate, waitsDominate,
 	promptBound, overheadBound, cacheMisses, contention, longOutput,
 	changePoint, slowHours,
-	longInput, fewClean, tokenMismatch, unreadable,
+	longInput, fewClean, modelsDiffer, tokenMismatch, unreadable,
 }
 
 // facts is what the rules look at.

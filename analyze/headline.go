@@ -196,7 +196,7 @@ func (h *headliner) adviseDecode(rate *float64) string {
 	case *rate < h.limits.TPS:
 		return fmt.Sprintf("The stream is slow (below %s): try another model, tier or time of day.", human.LimitRate(h.limits.TPS))
 	}
-	return "The stream keeps its rate: answers are long, so ask for shorter ones or less reasoning effort."
+	return "The stream keeps its rate, so the number of tokens decides: ask for shorter answers or less reasoning effort."
 }
 
 func (h *headliner) adviseBoth() string {

@@ -8,8 +8,9 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// maxName is how wide a name from a log may be in a table.
-const maxName = 60
+// maxName is how wide a name from a log may be in a table: the path of a session
+// file fits, so that it can be copied from a report.
+const maxName = 160
 
 // visible replaces what a page must not obey: control characters by their
 // pictures (ESC is ␛, a newline ␊), and bidirectional overrides, zero-width

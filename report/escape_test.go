@@ -59,7 +59,7 @@ func TestMarkdownText(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"plain", "gpt-5.1", "gpt-5.1"},
 		{"table's border", "x|y", `x\|y`},
-		{"tag", "<blink>", "&lt;blink&gt;"},
+		{"tag", "<blink>", "&lt;blink>"},
 		{"less than a number", "<0.1 %", "<0.1 %"},
 		{"entity", "&lt;", "&amp;lt;"},
 		{"code and emphasis", "`a` *b* ~~c~~", "\\`a\\` \\*b\\* \\~\\~c\\~\\~"},
@@ -97,7 +97,7 @@ func TestMarkdownName(t *testing.T) {
 		{"windows path", `C:\logs\a.log`, "`C:\\logs\\a.log`"},
 		{"would end the code", "a`b", "a\\`b"},
 		{"would end the cell", "a|b", `a\|b`},
-		{"tag", "<blink>", "&lt;blink&gt;"},
+		{"tag", "<blink>", "&lt;blink>"},
 		{"spaces only", "  ", ""},
 		{"undefined", "—", "—"},
 	} {

@@ -155,7 +155,7 @@ func (b *builder) missingTTFT() {
 		return
 	}
 	b.paragraph(strong("TTFT missing"), plain(" for "+human.Count(none+bound)+" of "+human.Plural(b.r.Quality.Requests, "request")+
-		"; the TTFT row is about the others."+boundText(bound)))
+		"; the TTFT row is about "+human.Count(b.all.TTFT.N)+" others that completed and did not come in one piece."+boundText(bound)))
 }
 
 func boundText(n int) string {

@@ -136,8 +136,12 @@ func markdownText(s string) string {
 			} else {
 				b.WriteString("&lt;")
 			}
-		case '>':
-			b.WriteString("&gt;")
+		case '>': // a quotation, at the start; a tag never gets its <
+			if blank(s[:i]) {
+				b.WriteString("&gt;")
+			} else {
+				b.WriteByte('>')
+			}
 		case '&':
 			b.WriteString("&amp;")
 		case '$':

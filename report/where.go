@@ -115,7 +115,7 @@ func (b *builder) tail() {
 	if !known {
 		c.short, c.why = t.Cause, "see the parts"
 	}
-	b.paragraph(plain("The slowest "+human.Plural(t.Requests, "request")+" (total ≥ p90) take "+human.Duration(math.Abs(t.Delta))+
+	b.paragraph(plain("Of the "+human.Plural(b.all.Time.Requests, "request")+" with a known split, the slowest "+human.Count(t.Requests)+" (total ≥ p90) take "+human.Duration(math.Abs(t.Delta))+
 		" longer than the others on average, mostly for one reason: "), strong(c.short), plain(" — "+c.why+"."))
 	tbl := Table{Columns: []Column{{Title: "Part"}, {Title: "Δ mean", Right: true}, {Title: "Share of Δ", Right: true}, {Title: "What it is", Fit: Wrap}}}
 	for _, p := range []struct {

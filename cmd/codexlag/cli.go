@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -93,6 +95,7 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	if err != nil {
 		panic(err) // the grammar above is wrong
 	}
+	args = asMeant(args)
 	if wantsVersion(args) {
 		fmt.Fprintln(stdout, "codexlag", version())
 		return exitOK
@@ -106,6 +109,35 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	}
 	return env.finish(err)
 }
+
+// asMeant rewrites what people type and kong does not take: a time before now
+// behind a blank (--since -3d, which looks like a flag), and the words help and
+// version where no file has that name.
+func asMeant(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a == "--" {
+			return append(out, args[i:]...)
+		}
+		if i+1 < len(args) && slices.Contains([]string{"--since", "--until", "--at"}, a) && isNegative(args[i+1]) {
+			i++
+			a += "=" + args[i]
+		}
+		out = append(out, a)
+	}
+	if len(out) > 0 && (out[0] == "help" || out[0] == "version") {
+		if _, err := os.Stat(out[0]); err != nil {
+			if out[0] == "version" {
+				return []string{"--version"}
+			}
+			return append(out[1:], "--help")
+		}
+	}
+	return out
+}
+
+func isNegative(s string) bool { return len(s) > 1 && s[0] == '-' && s[1] >= '0' && s[1] <= '9' }
 
 // wantsVersion looks for --version itself: kong would go on and run the command.
 func wantsVersion(args []string) bool {
@@ -217,7 +249,8 @@ func (e *environment) finish(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}
-	if msg := err.Error(); msg != "" {
+	// Formats have an empty default, which kong offers as a choice.
+	if msg := strings.ReplaceAll(err.Error(), `one of "",`, "one of "); msg != "" {
 		fmt.Fprintf(e.stderr, "codexlag: %s\n", msg)
 	}
 	if code == exitUsage {

@@ -34,6 +34,9 @@ func (c *explainCmd) Run(env *environment) error {
 		return err
 	}
 	path, line := splitPlace(c.Place)
+	if info, err := os.Stat(path); err == nil && info.IsDir() && line > 0 {
+		return usageError("%s is a directory: which file of it has the line %d? codexlag requests %s names them", path, line, path)
+	}
 	var in inputFlags
 	var found target
 	read, err := in.read(env, zone, []string{path}, func(r record.Record) { found.consider(r, line) })
@@ -51,7 +54,7 @@ func (c *explainCmd) Run(env *environment) error {
 	}
 	doc := found.explain(&options)
 	if line == 0 && found.seen > 1 {
-		env.warn("the slowest of %d requests; name another as %s:LINE", found.seen, path)
+		env.warn("the slowest of %d requests; name another as FILE:LINE, as codexlag requests %s does", found.seen, path)
 	}
 	if err := writeDocument(env.stdout, c.Format, doc, terminal(env.stdout, c.NoColor)); err != nil {
 		return fmt.Errorf("writing the explanation: %w", err)

@@ -173,7 +173,9 @@ func TestExitCodes(t *testing.T) {
 		{"a gate that is met", []string{"--slo-min", "100%", good}, exitOK, ""},
 		{"a gate that is not met", []string{"--slo", "ttft=1ms", "--slo-min", "0.5", good}, exitGate, "0 of 1"},
 		{"nothing usable", []string{text}, exitNothing, "1 file of no known format"},
-		{"nothing passes the filter", []string{"--model", "x", good}, exitNothing, "nothing usable"},
+		{"nothing passes the filter", []string{"--model", "x", good}, exitNothing, "none of 1 request passes"},
+		{"a directory and a line", []string{"explain", dir + ":3"}, exitUsage, "which file"},
+		{"a bad format", []string{"--format", "pdf", good}, exitUsage, `one of "markdown"`},
 		{"an unreadable line", []string{bad}, exitOK, ""},
 		{"an unreadable line, strictly", []string{"--strict", bad}, exitIO, "bad.jsonl:2"},
 		{"a path that is a bad pattern", []string{"[", good}, exitIO, "["},
@@ -358,4 +360,50 @@ func quote(s string) string {
 		b.WriteString(strings.TrimRight("> "+line, " \n") + "\n")
 	}
 	return b.String()
+}
+
+// What people type and kong alone would refuse.
+func TestAsMeant(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"--since -3d logs", "--since=-3d logs"},
+		{"compare --at -7d logs", "compare --at=-7d logs"},
+		{"--since today logs", "--since today logs"},
+		{"--since -q", "--since -q"},
+		{"-- --since -3d", "-- --since -3d"},
+		{"help", "--help"},
+		{"help compare", "compare --help"},
+		{"version", "--version"},
+	} {
+		if got := strings.Join(asMeant(strings.Fields(c.in)), " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.in, got, c.want)
+		}
+	}
+}
+
+// Where the filters let nothing through, the user is told what is there.
+func TestNothingPassesTheFilters(t *testing.T) {
+	got := codexlag(t, "", "--since", "-1d", "--model", "nope", "testdata/quickstart")
+	if got.code != exitNothing || !strings.Contains(got.stderr, "none of 160 requests") || !strings.Contains(got.stderr, "2026-11-24 15:13 UTC") || !strings.Contains(got.stderr, "gpt-5.4-mini") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRequestsFileEndings(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]string{"r.csv": "source,format", "r.ndjson": `{"source"`, "r.txt": "ENDED"} {
+		path := filepath.Join(dir, name)
+		got := codexlag(t, "", "requests", "-o", path, "testdata/quickstart")
+		b, err := os.ReadFile(path)
+		if got.code != exitOK || err != nil || !strings.HasPrefix(string(b), want) {
+			t.Errorf("%s: %+v, %v, begins %.20q", name, got, err, b)
+		}
+	}
+}
+
+func TestOutputToStandardOutputAndAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.json")
+	got := codexlag(t, "", "-o", path, "-o", "-", "testdata/quickstart")
+	if _, err := os.Stat(path); err != nil || got.code != exitOK || !strings.HasPrefix(got.stdout, "# ") {
+		t.Errorf("%v, %+v", err, got)
+	}
 }

@@ -45,6 +45,14 @@ func outputs(env *environment, format string, files []string, noColor bool) ([]o
 	}
 	var l []output
 	for _, path := range files {
+		if path == "-" {
+			o, err := outputs(env, format, nil, noColor)
+			if err != nil {
+				return nil, err
+			}
+			l = append(l, o...)
+			continue
+		}
 		f := endings[strings.ToLower(filepath.Ext(path))]
 		if f == "" {
 			f = format
@@ -70,7 +78,7 @@ func (o *output) write(f formats) error {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	if err := writeFile(o.path, b.Bytes()); err != nil {
-		return fmt.Errorf("writing the report to %s: %w", o.path, err)
+		return fmt.Errorf("writing the report to %s: %w", o.path, cause(err))
 	}
 	return nil
 }

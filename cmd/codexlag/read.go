@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,10 @@ type reading struct {
 	*parse.Summary
 	strict   bool
 	timeless int // requests that --since or --until left out for want of a time
+
+	seen   int // requests, before the filters
+	newest time.Time
+	models map[string]bool // at most a few
 }
 
 // read reads the logs at paths and passes the records that the
@@ -34,7 +40,7 @@ func (f *inputFlags) read(env *environment, zone *time.Location, paths []string,
 	if err != nil {
 		return nil, err
 	}
-	rd := &reading{strict: f.Strict}
+	rd := &reading{strict: f.Strict, models: map[string]bool{}}
 	rd.Summary = parse.Read(env.ctx, paths, parse.Options{Jobs: f.Jobs, Location: zone, Stdin: env.stdin}, func(r record.Record) {
 		if rd.keep(&filter, r) {
 			sink(r)
@@ -69,6 +75,13 @@ func orHome(paths []string) ([]string, error) {
 func (rd *reading) keep(f *analyze.Filter, r record.Record) bool {
 	switch r := r.(type) {
 	case *record.Request:
+		rd.seen++
+		if r.End.After(rd.newest) {
+			rd.newest = r.End
+		}
+		if len(rd.models) < 8 && r.Model != "" {
+			rd.models[r.Model] = true
+		}
 		if f.NeedsTime() && r.End.IsZero() {
 			rd.timeless++
 		}
@@ -140,6 +153,9 @@ func (rd *reading) nothing() error {
 	if err := rd.verdict(); err != nil {
 		return err
 	}
+	if rd.seen > 0 {
+		return rd.filtered()
+	}
 	var b strings.Builder
 	b.WriteString("nothing usable found: no log with the timing of a request")
 	exec, unknown, rollouts := 0, 0, 0
@@ -164,6 +180,18 @@ func (rd *reading) nothing() error {
 		fmt.Fprintf(&b, "; %s of no known format", human.Plural(unknown, "file"))
 	}
 	return &exitError{exitNothing, b.String()}
+}
+
+// filtered says what is there, where the filters let nothing through.
+func (rd *reading) filtered() error {
+	msg := fmt.Sprintf("nothing usable found: none of %s passes the filters", human.Plural(rd.seen, "request"))
+	if !rd.newest.IsZero() {
+		msg += "; the newest ended " + rd.newest.UTC().Format("2006-01-02 15:04") + " UTC"
+	}
+	if len(rd.models) > 0 {
+		msg += "; models: " + strings.Join(slices.Sorted(maps.Keys(rd.models)), ", ")
+	}
+	return &exitError{exitNothing, msg}
 }
 
 // didYouMean suggests a command for a path that does not exist and is spelled

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"codexlag/analyze"
 	"codexlag/parse/record"
@@ -16,8 +18,8 @@ type requestsCmd struct {
 	inputFlags
 	figureFlags
 
-	Format string `placeholder:"FORMAT" enum:",text,csv,ndjson" default:"" group:"Output" help:"text (a table), csv or ndjson (default: text)."`
-	Output string `short:"o" placeholder:"FILE" group:"Output" help:"Write to FILE instead."`
+	Format string `placeholder:"FORMAT" enum:",text,csv,ndjson" default:"" group:"Output" help:"text (a table), csv or ndjson (default: by the ending of -o, else text)."`
+	Output string `short:"o" placeholder:"FILE" group:"Output" help:"Write to FILE instead (.csv, .ndjson, .txt)."`
 }
 
 // Run reads the logs and writes a line for each request as it comes.
@@ -46,7 +48,14 @@ func (c *requestsCmd) Run(env *environment) (err error) {
 	}
 	format := c.Format
 	if format == "" {
-		format = "text"
+		switch strings.ToLower(filepath.Ext(c.Output)) {
+		case ".csv":
+			format = "csv"
+		case ".ndjson", ".jsonl", ".json":
+			format = "ndjson"
+		default:
+			format = "text"
+		}
 	}
 	out, err := report.NewRequestWriter(w, format, zone)
 	if err != nil {

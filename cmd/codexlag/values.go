@@ -40,6 +40,9 @@ func localZone() *time.Location {
 	if name == "" && !set {
 		return time.Local
 	}
+	if strings.HasPrefix(name, "Etc/") && strings.HasSuffix(name, "UTC") {
+		name = "UTC"
+	}
 	l, err := time.LoadLocation(name) // UTC for ""
 	if err != nil {
 		return time.Local

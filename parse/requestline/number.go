@@ -87,6 +87,9 @@ func number(v []byte) (float64, bool) {
 	if len(v) == 0 || len(v) > 40 {
 		return 0, false
 	}
+	if bytes.IndexByte(v, ',') >= 0 { // 1,200: see isThousands
+		v = bytes.ReplaceAll(v, []byte(","), nil)
+	}
 	if len(v) <= 16 {
 		n, point := int64(0), -1
 		for i, c := range v {

@@ -145,7 +145,7 @@ func (d *Decoder) finish(l lines.Line, marked bool) {
 	switch {
 	case !marked && !f.speaksForItself():
 		return
-	case !f.hasNumber():
+	case !f.hasNumber() && (!marked || len(f.status)+len(f.e) == 0):
 		if marked {
 			d.drop(l, record.NoNumbers)
 		}
@@ -153,6 +153,10 @@ func (d *Decoder) finish(l lines.Line, marked bool) {
 	}
 	d.request = record.Request{Pos: record.Pos{File: d.file, Line: l.N}, Format: record.FormatRequest}
 	f.fill(&d.request, &d.names)
+	if d.request.Status == record.OK && !f.hasNumber() { // only a failure needs no number
+		d.drop(l, record.NoNumbers)
+		return
+	}
 	d.emit(&d.request)
 }
 

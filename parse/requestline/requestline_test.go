@@ -119,6 +119,10 @@ func TestShapes(t *testing.T) {
 		{"rate instead of TTFT", "[request] total_tokens=300 total_ms=7000 tokens_per_sec=60", "ttft=2s(derived) total=7s out=300 tps=60"},
 		{"rate that does not fit", "[request] total_tokens=300 total_ms=1000 tokens_per_sec=60", "total=1s out=300 tps=60"},
 		{"0 is a time", "[request] first_token_ms=0 total_tokens=900 total_ms=3120", "ttft=0s(measured) total=3.12s out=900"},
+		{"thousands", "[request] first_token_ms=1,200 total_tokens=1,024, total_ms=9,500.5", "ttft=1.2s(measured) total=9.5005s out=1024"},
+		{"commas that part pairs", "[request] first_token_ms=120,total_tokens=900,total_ms=3120", usual},
+		{"a failure without a number", "[request] status=429 model=m", "model=m failed http=429"},
+		{"an error without a number", "[request] error=timeout", "error=timeout failed"},
 		{"HTTP status", "[request] first_token_ms=None total_ms=90 status=401", "total=90ms failed http=401"},
 		{"status 200", "[request] first_token_ms=120 total_tokens=900 total_ms=3120 status=200", usual},
 		{"timeout", "[request] total_ms=300000 error=\"read timed out\"", "total=5m0s error=timeout failed"},
@@ -170,6 +174,7 @@ func TestNotARequest(t *testing.T) {
 func TestBrokenRequestLinesAreTold(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"nothing behind the mark", "[request]", "dropped no_numbers"},
+		{"a status that is no failure, and no number", "[request] status=ok", "dropped no_numbers"},
 		{"no usable number", "[request] first_token_ms=1e400 total_tokens=x total_ms=-", "dropped no_numbers"},
 		{"truncated JSON", `{"first_token_ms":120,"total_tokens":900,"total_`, "dropped bad_json"},
 		{"two objects glued", `{"first_token_ms":120,"total_ms":9}{"first_token_ms":120}`, "dropped bad_json"},

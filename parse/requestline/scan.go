@@ -108,7 +108,7 @@ func (f *fields) plainNumber(text []byte, start, eq int) (end int) {
 	for ; i < len(text) && text[i] >= '0' && text[i] <= '9'; i++ {
 		n = n*10 + int64(text[i]-'0')
 	}
-	if i == eq+1 || i > eq+16 || i < len(text) && class[text[i]]&valueEnds == 0 {
+	if i == eq+1 || i > eq+16 || i < len(text) && class[text[i]]&valueEnds == 0 || isThousands(text, i) {
 		return 0
 	}
 	k := lookup(text[start:eq])
@@ -173,11 +173,26 @@ func valueEnd(text []byte, i int) int {
 		}
 		return len(text)
 	}
-	for i < len(text) && class[text[i]]&valueEnds == 0 {
+	for i < len(text) && (class[text[i]]&valueEnds == 0 || isThousands(text, i)) {
 		i++
 	}
 	return i
 }
+
+// isThousands reports whether the comma at i is part of a number (1,200): three
+// digits follow it, and neither another digit nor the sign of a pair.
+func isThousands(text []byte, i int) bool {
+	if i == 0 || i >= len(text) || text[i] != ',' || !isDigit(text[i-1]) {
+		return false
+	}
+	rest := text[i+1:]
+	if len(rest) < 3 || !isDigit(rest[0]) || !isDigit(rest[1]) || !isDigit(rest[2]) {
+		return false
+	}
+	return len(rest) == 3 || class[rest[3]]&keyByte == 0 && rest[3] != '=' && rest[3] != ':' || rest[3] == '.'
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // unquote takes quotes, backticks and their escapes off both ends of a value.
 func unquote(v []byte) []byte {

@@ -55,6 +55,10 @@ func TestForks(t *testing.T) {
 			"replayed 4\nrepeat 5\nreplayed 8\n" + wantOwn(13, 60_000)},
 		{"without any marks of turns", join(v4Meta, user(1), count(2, 100, 100), user(3), answer(5000), count(5001, 110, 10)),
 			"replayed 3\nrequest 6: 3..5001 total 4998 ttft 4997 bound out 10\nturn 6 ok: 3..5001 duration 4998, 1 requests"},
+		{"items of the copy that no count came after do not start the fork's own request", join(v4Meta, user(1), said(2), count(2, 100, 100), tool(3, "c"), output(3, "c"), answer(3), user(60_000), answer(65_000), count(65_001, 110, 10)),
+			"replayed 4\nrequest 10: 60000..65001 total 5001 ttft 5000 bound out 10\nturn 10 ok: 60000..65001 duration 5001, 1 requests"},
+		{"a copy without counts: the parent's last one, told again as a turn begins, is no request", join(meta0(0, parent), started(2, old), answer(2), started(10, mine), context0(12, mine, "m"), count(13, 150, 50), user(14), answer(5010), count(5011, 160, 10), complete(5020, mine, "")),
+			"replayed 6\nrequest 9: 14..5011 total 4997 ttft 4996 bound out 10\nturn 10 ok: 10..5020 duration 5010, 1 requests"},
 		{"ordinals name the end of the copy", join(
 			line(0, "session_meta", fmt.Sprintf(`{"id":%q,"timestamp":%q,"subagent_history_start_ordinal":3,"forked_from_id":"x"}`, v4, stamp(0))),
 			ordered(1, started(1, "t1")), ordered(2, count(2, 100, 100)),
