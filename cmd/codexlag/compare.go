@@ -162,7 +162,7 @@ func (c *compareCmd) twoSets(env *environment, zone *time.Location, options anal
 	s := &sides{}
 	for i, set := range []*analyze.Set{&s.before, &s.after} {
 		collector := analyze.NewCollector(options)
-		rd, err := c.read(env, zone, c.Paths[i:i+1], collector.Add)
+		rd, err := c.read(env, zone, c.Paths[i:i+1], collector.Add, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (c *compareCmd) oneSet(env *environment, zone *time.Location, options analy
 		default:
 			after.Add(r)
 		}
-	})
+	}, nil)
 	if err != nil {
 		return nil, err
 	}

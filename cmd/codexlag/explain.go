@@ -39,7 +39,7 @@ func (c *explainCmd) Run(env *environment) error {
 	}
 	var in inputFlags
 	var found target
-	read, err := in.read(env, zone, []string{path}, func(r record.Record) { found.consider(r, line) })
+	read, err := in.read(env, zone, []string{path}, func(r record.Record) { found.consider(r, line) }, nil)
 	if err != nil {
 		return err
 	}

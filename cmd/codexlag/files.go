@@ -34,7 +34,7 @@ func (c *filesCmd) Run(env *environment) error {
 		if d, ok := r.(*record.Dropped); ok && d.Reason == record.Duplicate {
 			duplicates[d.File]++
 		}
-	})
+	}, nil)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"codexlag/analyze"
@@ -18,17 +19,15 @@ import (
 // A reading is what reading the logs came to, beside the records.
 type reading struct {
 	*parse.Summary
-	strict   bool
-	timeless int // requests that --since or --until left out for want of a time
-
-	seen   int // requests, before the filters
-	newest time.Time
-	models map[string]bool // at most a few
+	strict bool
+	tally
 }
 
-// read reads the logs at paths and passes the records that the
-// filters keep to sink. What could not be read is told on standard error.
-func (f *inputFlags) read(env *environment, zone *time.Location, paths []string, sink func(record.Record)) (*reading, error) {
+// read reads the logs at paths and passes the records that the filters keep to
+// sink. Where workerSink is given, plain request lines of big files go to sinks
+// that it makes, several at once. What could not be read is told on standard
+// error.
+func (f *inputFlags) read(env *environment, zone *time.Location, paths []string, sink func(record.Record), workerSink func() func(record.Record)) (*reading, error) {
 	filter, err := f.filter(now(), zone)
 	if err != nil {
 		return nil, err
@@ -40,17 +39,82 @@ func (f *inputFlags) read(env *environment, zone *time.Location, paths []string,
 	if err != nil {
 		return nil, err
 	}
-	rd := &reading{strict: f.Strict, models: map[string]bool{}}
-	rd.Summary = parse.Read(env.ctx, paths, parse.Options{Jobs: f.Jobs, Location: zone, Stdin: env.stdin}, func(r record.Record) {
-		if rd.keep(&filter, r) {
-			sink(r)
+	rd := &reading{strict: f.Strict}
+	o := parse.Options{Jobs: f.Jobs, Location: zone, Stdin: env.stdin}
+	var workers []*tally
+	if workerSink != nil {
+		var mu sync.Mutex
+		o.WorkerSink = func() func(record.Record) {
+			t := new(tally)
+			mu.Lock()
+			workers = append(workers, t)
+			own := workerSink()
+			mu.Unlock()
+			return t.filtered(&filter, own)
 		}
-	})
+	}
+	rd.Summary = parse.Read(env.ctx, paths, o, rd.tally.filtered(&filter, sink))
+	for _, t := range workers {
+		rd.tally.merge(t)
+	}
 	if err := env.ctx.Err(); err != nil {
 		return nil, err
 	}
 	rd.tell(env)
 	return rd, nil
+}
+
+// A tally counts what the filters saw.
+type tally struct {
+	seen     int // requests
+	timeless int // of those, left out by --since or --until for want of a time
+	newest   time.Time
+	models   map[string]bool // at most maxModels
+}
+
+const maxModels = 8
+
+// filtered returns a sink that passes on to next what the filter keeps.
+func (t *tally) filtered(f *analyze.Filter, next func(record.Record)) func(record.Record) {
+	t.models = map[string]bool{}
+	return func(r record.Record) {
+		if t.keep(f, r) {
+			next(r)
+		}
+	}
+}
+
+func (t *tally) keep(f *analyze.Filter, r record.Record) bool {
+	switch r := r.(type) {
+	case *record.Request:
+		t.seen++
+		if r.End.After(t.newest) {
+			t.newest = r.End
+		}
+		if len(t.models) < maxModels && r.Model != "" {
+			t.models[r.Model] = true
+		}
+		if f.NeedsTime() && r.End.IsZero() {
+			t.timeless++
+		}
+		return f.Keeps(r)
+	case *record.Turn:
+		return f.KeepsTurn(r)
+	}
+	return true
+}
+
+func (t *tally) merge(o *tally) {
+	t.seen += o.seen
+	t.timeless += o.timeless
+	if o.newest.After(t.newest) {
+		t.newest = o.newest
+	}
+	for m := range o.models {
+		if len(t.models) < maxModels {
+			t.models[m] = true
+		}
+	}
 }
 
 // orHome returns the paths of the command line, without any the home of Codex.
@@ -70,26 +134,6 @@ func orHome(paths []string) ([]string, error) {
 		return nil, &exitError{exitNothing, "no PATH given and there is no " + path + "; name a directory of logs, or set CODEX_HOME"}
 	}
 	return []string{path}, nil
-}
-
-func (rd *reading) keep(f *analyze.Filter, r record.Record) bool {
-	switch r := r.(type) {
-	case *record.Request:
-		rd.seen++
-		if r.End.After(rd.newest) {
-			rd.newest = r.End
-		}
-		if len(rd.models) < 8 && r.Model != "" {
-			rd.models[r.Model] = true
-		}
-		if f.NeedsTime() && r.End.IsZero() {
-			rd.timeless++
-		}
-		return f.Keeps(r)
-	case *record.Turn:
-		return f.KeepsTurn(r)
-	}
-	return true
 }
 
 // tell warns of what could not be read and of what was left out.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"codexlag/analyze"
+	"codexlag/parse/record"
 	"codexlag/report"
 )
 
@@ -54,9 +55,16 @@ func (c *reportCmd) Run(env *environment) error {
 		return err
 	}
 	collector := analyze.NewCollector(options)
-	read, err := c.read(env, zone, c.Paths, collector.Add)
+	var workers []*analyze.Collector
+	read, err := c.read(env, zone, c.Paths, collector.Add, func() func(record.Record) {
+		workers = append(workers, analyze.NewCollector(options))
+		return workers[len(workers)-1].Add
+	})
 	if err != nil {
 		return err
+	}
+	for _, w := range workers {
+		collector.Merge(w)
 	}
 	if collector.Requests() == 0 && collector.Turns() == 0 {
 		return read.nothing()

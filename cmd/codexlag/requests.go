@@ -68,7 +68,7 @@ func (c *requestsCmd) Run(env *environment) (err error) {
 			requests++
 			writeErr = out.Write(analyze.NewRequest(q, &options))
 		}
-	})
+	}, nil)
 	if err == nil {
 		err = writeErr
 	}
