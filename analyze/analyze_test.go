@@ -441,7 +441,7 @@ func TestPopulationIsBounded(t *testing.T) {
 	}
 	keys := func(p *population) []uint64 {
 		var k []uint64
-		for _, r := range p.rows {
+		for _, r := range p.all() {
 			k = append(k, r.key)
 		}
 		slices.Sort(k)

@@ -49,7 +49,7 @@ func TestInFlightByHand(t *testing.T) {
 		all = append(all, w.r)
 	}
 	p := population1(all...)
-	got := inFlight(p.rows) // in the order of want
+	got := inFlight(p.all()) // in the order of want
 	for i, w := range want {
 		if got[i] != w.mean {
 			t.Errorf("request %d: %v in flight, want %v", i, got[i], w.mean)

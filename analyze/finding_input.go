@@ -41,8 +41,9 @@ func (f *facts) inputSide(by Dimension, word string) []*row {
 		if g.by != by || !speaksOfInput(g.key, word) {
 			continue
 		}
-		for i := range g.population.rows {
-			w := &g.population.rows[i]
+		rows := g.population.ordered()
+		for i := range rows {
+			w := &rows[i]
 			if _, ok := w.firstToken(); ok {
 				l = append(l, w)
 			}

@@ -13,6 +13,12 @@ import (
 // A row is what models, findings and comparisons need of one request. Times
 // are in µs, absent figures -1.
 type row struct {
+	figures
+	model, session, turn, origin, errKind string
+}
+
+// figures are the numbers of a row.
+type figures struct {
 	key uint64 // of the request's place in its log: decides about sampling, and ties
 
 	start, end                       int64 // Unix µs; 0 where unknown
@@ -20,14 +26,18 @@ type row struct {
 	input, cached, output, reasoning int64
 	decodeTokens                     int64
 
-	model, session, turn string
-	origin               string
-	retries              int32
-	httpStatus           int16
-	quality              record.Quality
-	status               record.Status
-	errKind              string
-	flags                flagSet
+	retries    int32
+	httpStatus int16
+	flags      flagSet
+	quality    record.Quality
+	status     record.Status
+}
+
+// A stored is a row as it is kept: with numbers for its names, so that the
+// garbage collector has nothing to follow in hundreds of thousands of them.
+type stored struct {
+	figures
+	model, session, turn, origin, errKind uint32
 }
 
 // maxRows bounds the memory of a population. Beyond, a sample of the requests
@@ -37,13 +47,46 @@ const maxRows = 1 << 17
 
 // A population is the requests one by one, or a sample of them.
 type population struct {
-	rows []row
+	chunks [][]stored // all but the last full, so that growing copies nothing
+	n      int
+	names  names
 	// shift is how often the population was halved: rows whose key has a one in
 	// its shift highest bits are left out.
 	shift uint
 
 	file     string // of the last request
 	fileHash uint64
+
+	sorted []row // what ordered returned, until the next request; nil for not yet
+}
+
+// names numbers strings; 0 is "".
+type names struct {
+	numbers map[string]uint32
+	list    []string
+}
+
+func (n *names) number(s string) uint32 {
+	if s == "" {
+		return 0
+	}
+	k, ok := n.numbers[s]
+	if !ok {
+		if n.numbers == nil {
+			n.numbers = make(map[string]uint32)
+		}
+		n.list = append(n.list, s)
+		k = uint32(len(n.list))
+		n.numbers[s] = k
+	}
+	return k
+}
+
+func (n *names) name(k uint32) string {
+	if k == 0 {
+		return ""
+	}
+	return n.list[k-1]
 }
 
 func (p *population) add(r *record.Request, m *metrics) {
@@ -54,26 +97,64 @@ func (p *population) add(r *record.Request, m *metrics) {
 	if !p.wants(key) {
 		return
 	}
-	p.rows = append(p.rows, newRow(key, r, m))
+	n := &p.names
+	p.sorted = nil
+	p.push(stored{newFigures(key, r, m), n.number(r.Model), n.number(r.Session), n.number(r.Turn), n.number(r.Origin), n.number(r.Error.Kind)})
 	p.bound()
+}
+
+const chunkSize = 1 << 12
+
+func (p *population) push(r stored) {
+	last := len(p.chunks) - 1
+	if last < 0 || len(p.chunks[last]) == chunkSize {
+		var c []stored
+		if last >= 0 {
+			c = make([]stored, 0, chunkSize)
+		}
+		p.chunks = append(p.chunks, c)
+		last++
+	}
+	p.chunks[last] = append(p.chunks[last], r)
+	p.n++
+}
+
+// filter drops the rows that the population does not want any more.
+func (p *population) filter() {
+	old := p.chunks
+	p.chunks, p.n = nil, 0
+	for _, c := range old {
+		for _, r := range c {
+			if p.wants(r.key) {
+				p.push(r)
+			}
+		}
+	}
 }
 
 func (p *population) wants(key uint64) bool { return p.shift == 0 || key>>(64-p.shift) == 0 }
 
 // bound halves the population until it fits.
 func (p *population) bound() {
-	for len(p.rows) > maxRows {
+	for p.n > maxRows {
 		p.shift++
-		p.rows = slices.DeleteFunc(p.rows, func(r row) bool { return !p.wants(r.key) })
+		p.filter()
 	}
 }
 
 func (p *population) merge(o *population) {
-	p.shift = max(p.shift, o.shift)
-	p.rows = slices.DeleteFunc(p.rows, func(r row) bool { return !p.wants(r.key) })
-	for _, r := range o.rows {
-		if p.wants(r.key) {
-			p.rows = append(p.rows, r)
+	p.sorted = nil
+	if o.shift > p.shift {
+		p.shift = o.shift
+		p.filter()
+	}
+	move := func(k uint32) uint32 { return p.names.number(o.names.name(k)) }
+	for _, c := range o.chunks {
+		for _, r := range c {
+			if p.wants(r.key) {
+				r.model, r.session, r.turn, r.origin, r.errKind = move(r.model), move(r.session), move(r.turn), move(r.origin), move(r.errKind)
+				p.push(r)
+			}
 		}
 	}
 	p.bound()
@@ -84,13 +165,42 @@ func (p *population) sampled() (share float64, yes bool) {
 	return 1 / float64(uint64(1)<<p.shift), p.shift > 0
 }
 
+// all returns the rows as they came.
+func (p *population) all() []row {
+	l := make([]row, 0, p.n)
+	for _, c := range p.chunks {
+		for i := range c {
+			l = append(l, p.row(&c[i]))
+		}
+	}
+	return l
+}
+
+func (p *population) row(r *stored) row {
+	n := &p.names
+	return row{r.figures, n.name(r.model), n.name(r.session), n.name(r.turn), n.name(r.origin), n.name(r.errKind)}
+}
+
 // ordered returns the rows in an order that does not depend on how they came:
-// by end, then by place.
+// by end, then by place. They are to be read only.
 func (p *population) ordered() []row {
-	slices.SortFunc(p.rows, func(a, b row) int {
+	if p.sorted != nil {
+		return p.sorted
+	}
+	order := make([]*stored, 0, p.n)
+	for _, c := range p.chunks {
+		for i := range c {
+			order = append(order, &c[i])
+		}
+	}
+	slices.SortFunc(order, func(a, b *stored) int {
 		return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.key, b.key))
 	})
-	return p.rows
+	p.sorted = make([]row, len(order))
+	for i, r := range order {
+		p.sorted[i] = p.row(r)
+	}
+	return p.sorted
 }
 
 // mix spreads a number evenly over 64 bits (the finalizer of splitmix64). The
@@ -108,14 +218,13 @@ func hash(s string) uint64 {
 	return h.Sum64()
 }
 
-func newRow(key uint64, r *record.Request, m *metrics) row {
-	w := row{
+func newFigures(key uint64, r *record.Request, m *metrics) figures {
+	w := figures{
 		key: key, start: unixMicros(r.Start), end: unixMicros(r.End),
 		ttft: -1, total: -1,
 		input: known(r.Input), cached: known(r.Cached), output: known(r.Output), reasoning: known(r.Reasoning),
 		decodeTokens: known(m.decodeTokens),
-		model:        r.Model, session: r.Session, turn: r.Turn, origin: r.Origin,
-		retries: int32(r.Retries), httpStatus: int16(r.Error.HTTPStatus), errKind: r.Error.Kind,
+		retries:      int32(r.Retries), httpStatus: int16(r.Error.HTTPStatus),
 		quality: r.Quality, status: r.Status, flags: m.flags,
 	}
 	if m.hasTTFT {
