@@ -5,6 +5,7 @@ package lines
 import (
 	"bytes"
 	"io"
+	"sync"
 )
 
 const (
@@ -67,11 +68,27 @@ func (r *Reader) Bytes() int64 { return r.bytes }
 // Err returns the first error of the stream but io.EOF.
 func (r *Reader) Err() error { return r.err }
 
+// windows are buffers of streams that are over: most logs are far smaller than
+// the buffer, which would cost more than reading them.
+var windows = sync.Pool{New: func() any { return new([Window]byte) }}
+
+// close gives the buffer back, unless a long line had it replaced.
+func (r *Reader) close() {
+	if len(r.buf) == Window && cap(r.buf) == Window {
+		windows.Put((*[Window]byte)(r.buf))
+	}
+	r.buf, r.line.Text = nil, nil
+	r.start, r.end = 0, 0
+}
+
 // Scan steps to the next line. After an error of the stream, what was read
 // before it is still delivered.
 func (r *Reader) Scan() bool {
 	if r.buf == nil {
-		r.buf = make([]byte, Window)
+		if r.eof {
+			return false
+		}
+		r.buf = windows.Get().(*[Window]byte)[:]
 	}
 	searched := 0
 	for {
@@ -85,6 +102,7 @@ func (r *Reader) Scan() bool {
 		searched = r.end - r.start
 		if r.eof {
 			if searched == 0 {
+				r.close()
 				return false
 			}
 			r.deliver(r.buf[r.start:r.end], int64(searched), true)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -82,15 +83,37 @@ func TestScanDeliversWhatWasReadBeforeAnError(t *testing.T) {
 }
 
 func TestBufferShrinksAfterALongLine(t *testing.T) {
-	in := strings.Repeat("x", 8*Window) + "\n" + strings.Repeat("short\n", 100_000)
+	in := strings.Repeat("x", 8*Window) + "\n" + strings.Repeat("short\n", 1_000_000)
 	r := NewReader(strings.NewReader(in))
 	r.NeedWhole = func([]byte) bool { return true }
-	n := 0
+	n, size := 0, 0
 	for r.Scan() {
-		n++
+		n, size = n+1, len(r.buf)
 	}
-	if n != 100_001 || len(r.buf) != Window {
-		t.Errorf("%d lines, buffer %d", n, len(r.buf))
+	if n != 1_000_001 || size != Window {
+		t.Errorf("%d lines, buffer %d", n, size)
+	}
+}
+
+// TestEndGivesTheBufferBack: a directory can hold a hundred thousand small logs.
+func TestEndGivesTheBufferBack(t *testing.T) {
+	const logs = 1000
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range logs {
+		r := NewReader(strings.NewReader("a\nb"))
+		for range 3 { // a Scan beyond the end is one more false
+			for r.Scan() {
+			}
+		}
+		if r.Bytes() != 3 {
+			t.Fatal(r.Bytes())
+		}
+	}
+	runtime.ReadMemStats(&after)
+	n := (after.TotalAlloc - before.TotalAlloc) / logs
+	if n > Window/16 {
+		t.Errorf("%d bytes for a log of 3 bytes", n)
 	}
 }
 

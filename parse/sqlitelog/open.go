@@ -216,6 +216,9 @@ func (d *database) explain(err error) error {
 	if errors.As(err, &pathErr) {
 		err = pathErr.Err // it names the path as well
 	}
+	if e := new(sqlite.Error); errors.As(err, &e) {
+		err = fault{e}
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -228,6 +231,20 @@ func (d *database) explain(err error) error {
 	}
 	return fmt.Errorf("reading the database %s: %w", show(d.path), err)
 }
+
+// A fault is an error of SQLite without its details: those quote the file,
+// which can hold anything, codes for the terminal and what users wrote included.
+type fault struct{ of *sqlite.Error }
+
+func (f fault) Error() string {
+	code := f.of.Code() & 0xff
+	if s, ok := sqlite.ErrorCodeString[code]; ok {
+		return s
+	}
+	return "SQLite's error " + strconv.Itoa(code)
+}
+
+func (f fault) Unwrap() error { return f.of }
 
 // show returns a path fit for a terminal: names of files can hold anything.
 func show(path string) string {

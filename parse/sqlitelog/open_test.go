@@ -2,6 +2,7 @@ package sqlitelog
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -316,6 +317,12 @@ func TestReadErrors(t *testing.T) {
 			}
 			must(os.WriteFile(path, data, 0o600))
 		}, "malformed"},
+		{"a broken schema, of which the error quotes nothing", func(path string) {
+			made("CREATE TABLE logs(id, SECRET)")(path)
+			data, err := os.ReadFile(path)
+			must(err)
+			must(os.WriteFile(path, bytes.Replace(data, []byte("logs(id, SECRET)"), []byte("logs SECRET\x1b(id)"), 1), 0o600))
+		}, "malformed"},
 		{"no table", made("CREATE TABLE threads(id)"), "no table called logs"},
 		{"a view", made("CREATE VIEW logs AS SELECT 1 AS ts, 2 AS target, 3 AS message"), "no table called logs"},
 		{"other columns", made("CREATE TABLE logs(id, text)"), "not the one that Codex writes"},
@@ -331,6 +338,9 @@ func TestReadErrors(t *testing.T) {
 			_, err := Read(context.Background(), path, func(record.Record) {})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("got error %v, want one with %q and the path", err, tt.want)
+			}
+			if err != nil && (strings.Contains(err.Error(), "SECRET") || strings.Contains(err.Error(), "\x1b")) {
+				t.Errorf("the error quotes the file: %q", err)
 			}
 			if after := snapshot(dir); after != before {
 				t.Errorf("the folder has changed:\n%s\nbefore:\n%s", after, before)
