@@ -27,11 +27,12 @@ type Step struct{ What, How, Result string }
 
 // Kinds of phases on a timeline.
 const (
-	KindPrefill = "prefill"
-	KindDecode  = "decode"
-	KindModel   = "model" // a request whose split is unknown
-	KindTool    = "tool"
-	KindWait    = "wait" // nothing that a log tells of
+	KindPrefill   = "prefill"
+	KindReasoning = "reasoning" // the part of decode that was hidden reasoning, by its share of the tokens
+	KindDecode    = "decode"
+	KindModel     = "model" // a request whose split is unknown
+	KindTool      = "tool"
+	KindWait      = "wait" // nothing that a log tells of
 )
 
 // A Phase is a stretch of a timeline; times count from its beginning.
@@ -219,15 +220,21 @@ func requestPhases(r *record.Request, m *metrics, label string, at time.Duration
 		name = "until the first visible token"
 	}
 	p := []Phase{{KindPrefill, label + name, at, first}}
-	if m.hasDecode {
-		tokens := "tokens unknown"
-		if r.Output.Known {
-			tokens = human.Plural(m.decodeTokens.N, "token")
-		}
-		if r.Reasoning.Known && r.Reasoning.N > 0 && !r.FirstVisible {
-			tokens += fmt.Sprintf(", %s of them reasoning", human.Count(r.Reasoning.N))
-		}
-		p = append(p, Phase{KindDecode, label + tokens, first, at + r.Total})
+	if !m.hasDecode {
+		return p
 	}
-	return p
+	end, n := at+r.Total, m.decodeTokens.N
+	if reasoned := r.Reasoning.N; !r.FirstVisible && reasoned > 0 && reasoned <= n {
+		// No log tells when reasoning ended: the tokens come at one rate.
+		until := first + time.Duration(float64(m.decode)*float64(reasoned)/float64(n))
+		p = append(p, Phase{KindReasoning, label + "≈ " + human.Plural(reasoned, "token") + " of hidden reasoning", first, until})
+		if first, n = until, n-reasoned; n == 0 {
+			return p
+		}
+	}
+	tokens := "tokens unknown"
+	if r.Output.Known {
+		tokens = human.Plural(n, "token")
+	}
+	return append(p, Phase{KindDecode, label + tokens, first, end})
 }

@@ -90,7 +90,7 @@ func phaseKindTone(kind string) Tone {
 	switch kind {
 	case analyze.KindPrefill:
 		return Prefill
-	case analyze.KindDecode:
+	case analyze.KindDecode, analyze.KindReasoning:
 		return Decode
 	case analyze.KindTool:
 		return Other

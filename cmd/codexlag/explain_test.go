@@ -21,7 +21,7 @@ func TestExplainFinds(t *testing.T) {
 		stdout, says string
 	}{
 		{"the slowest without a line", session, exitOK, "jsonl:120", "slowest of 21"},
-		{"a request of a fork or copy by its own line", session + ":120", exitOK, "902 tokens", ""},
+		{"a request of a fork or copy by its own line", session + ":120", exitOK, "451 tokens", ""},
 		{"a line inside a turn", session + ":121", exitOK, "Turn that ends at", ""},
 		{"a failed request", "testdata/quickstart/gateway.log:62", exitOK, "only counted", ""},
 		{"a line without a request", "testdata/quickstart/gateway.log:1", exitNothing, "", "codexlag requests testdata/quickstart/gateway.log"},
