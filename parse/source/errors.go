@@ -17,8 +17,10 @@ func failed(doing, path string, err error) error {
 	}
 	try := "check the disk, or read a copy of it"
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && doing == "looking for":
 		try = "check the spelling"
+	case errors.Is(err, fs.ErrNotExist):
+		try = "it went away after it was found: rotated or deleted; read again"
 	case errors.Is(err, fs.ErrPermission):
 		try = "read it as a user who may, or leave it out"
 	}

@@ -340,7 +340,7 @@ func TestIsSQLite(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	lay(t, "auth.json", "l -> auth.json", "d/")
-	for path, want := range map[string]string{"auth.json": "never read", "l": "never read", "d": "it is a directory", "gone": "check the spelling"} {
+	for path, want := range map[string]string{"auth.json": "never read", "l": "never read", "d": "it is a directory", "gone": "it went away"} {
 		s, err := Open(File{Path: path, Named: true}, nil)
 		if err == nil {
 			s.Close()

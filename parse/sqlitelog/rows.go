@@ -6,6 +6,7 @@ import (
 	"codexlag/parse/jsonwalk"
 	"codexlag/parse/lines"
 	"codexlag/parse/record"
+	"codexlag/parse/telemetry"
 )
 
 // Rows reads the rows of the log as sqlite3 prints them:
@@ -35,17 +36,25 @@ func (d *Rows) End() { d.c.end() }
 // Line takes the next line.
 func (d *Rows) Line(l lines.Line) {
 	pos := record.Pos{File: d.c.file, Line: l.N}
-	r, why := d.row(pos, l)
-	switch {
-	case why != "":
-		d.c.drop(pos, why, "")
-	case r != nil:
-		d.c.row(r)
+	for b := object(l.Text); len(b) > 0; {
+		var r *row
+		var why record.Reason
+		r, b, why = nextRow(pos, b, l.Cut())
+		switch {
+		case why != "":
+			d.c.drop(pos, why, "")
+		case r != nil:
+			d.c.row(r)
+		}
 	}
 }
 
-// NeedWhole wants the long rows whole that may tell of a request.
+// NeedWhole wants the long rows whole that may tell of a request, and the line
+// that opens the array: it may hold all rows.
 func (d *Rows) NeedWhole(head []byte) bool {
+	if bytes.HasPrefix(bytes.TrimLeft(head, " \t"), []byte("[")) {
+		return true
+	}
 	f, _ := parseFields(object(head))
 	return f.target == nil || wanted(f.target)
 }
@@ -74,43 +83,46 @@ func parseFields(b []byte) (f export, err error) {
 	return f, o.Err()
 }
 
-// row takes a line apart. It returns nil for a row that tells of no request,
-// and why where it cannot be read.
-func (d *Rows) row(pos record.Pos, l lines.Line) (*row, record.Reason) {
-	b := object(l.Text)
-	if len(b) == 0 {
-		return nil, ""
-	}
+// nextRow takes the first row of b apart, and returns what follows it: nothing,
+// unless another program has printed the array anew, in one line. The row is
+// nil where it tells of no request; why says that it cannot be read.
+func nextRow(pos record.Pos, b []byte, cut bool) (r *row, rest []byte, why record.Reason) {
 	f, err := parseFields(b)
+	if err == jsonwalk.ErrSyntax && b[0] == '{' {
+		if n := telemetry.ValueLen(b); n < len(b) && b[n] == ',' {
+			f, err = parseFields(b[:n])
+			rest = bytes.TrimLeft(b[n:], ", \t")
+		}
+	}
 	switch {
 	case err == jsonwalk.ErrSyntax && b[0] != '{':
-		return nil, record.NotAnObject
+		return nil, rest, record.NotAnObject
 	case f.target != nil && f.target[0] == '"' && !wanted(f.target):
-		return nil, ""
-	case err != nil && l.Cut():
-		return nil, record.TooLong
+		return nil, rest, ""
+	case err != nil && cut:
+		return nil, rest, record.TooLong
 	case err != nil:
-		return nil, record.BadJSON
+		return nil, rest, record.BadJSON
 	}
 	target, isText := jsonwalk.String(f.target)
 	if !isText {
-		return nil, record.BadRow
+		return nil, rest, record.BadRow
 	}
 	if bytes.HasPrefix(target, []byte("codex_core")) && !bytes.Contains(f.body, []byte(sampled)) {
-		return nil, ""
+		return nil, rest, ""
 	}
 	body, isText := jsonwalk.String(f.body)
 	thread, isID := jsonwalk.String(f.thread)
 	if !isText || !isID && f.thread != nil && !jsonwalk.IsNull(f.thread) {
-		return nil, record.BadRow
+		return nil, rest, record.BadRow
 	}
 	seconds, okS := wholeNumber(f.seconds)
 	nanos, okN := wholeNumber(f.nanos)
 	at, ok := unixTime(seconds, nanos)
 	if !okS || !okN && f.nanos != nil || !ok {
-		return nil, record.BadRow
+		return nil, rest, record.BadRow
 	}
-	return &row{pos: pos, at: at, target: target, thread: thread, body: body}, ""
+	return &row{pos: pos, at: at, target: target, thread: thread, body: body}, rest, ""
 }
 
 // wholeNumber reads a number that stands without quotes, as sqlite3 prints an

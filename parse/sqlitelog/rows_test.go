@@ -216,6 +216,30 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestRowsInOneLine: jq and others print the array anew. A first row of no
+// interest, longer than what is kept of a line by default, hides none after it.
+func TestRowsInOneLine(t *testing.T) {
+	for _, tt := range rowTests {
+		t.Run(tt.name, func(t *testing.T) {
+			dull := testRow{0, "", "log", strings.Repeat("x", 2*lines.Window)}
+			got, _ := decode(strings.ReplaceAll(exportRows(append([]testRow{dull}, tt.rows...)), ",\n", ","))
+			for i, r := range got {
+				_, got[i], _ = strings.Cut(r, " ")
+			}
+			var want []string
+			for _, r := range tt.want {
+				_, r, _ = strings.Cut(r, " ")
+				want = append(want, r)
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+			}
+		})
+	}
+}
+
 // TestRead reads the same rows from databases of both layouts, written in
 // reverse: only their times give the order.
 func TestRead(t *testing.T) {
