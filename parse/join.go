@@ -28,6 +28,8 @@ type joiner struct {
 	told      []*account
 	byUsage   map[usage][]*account
 	toldTurns []*record.Turn
+	// waits says that there are session files to wait for.
+	waits bool
 
 	// The turn that session-file requests belong to right now, how many it had
 	// so far, and those of them that were dropped.
@@ -38,8 +40,13 @@ type joiner struct {
 
 // An account is a request as telemetry tells of it.
 type account struct {
-	record.Request
-	taken bool // a session file told of it as well
+	end    time.Time
+	input  record.Tokens
+	status record.Status
+	file   string
+	// request waits for a session file; nil where none can come.
+	request *record.Request
+	taken   bool // a session file told of it as well
 }
 
 type usage struct {
@@ -47,8 +54,9 @@ type usage struct {
 	output  record.Tokens
 }
 
-func newJoiner(sink func(record.Record)) *joiner {
+func newJoiner(sink func(record.Record), waits bool) *joiner {
 	return &joiner{
+		waits:   waits,
 		sink:    sink,
 		seed:    maphash.MakeSeed(),
 		seen:    make(map[uint64]struct{}),
@@ -119,14 +127,20 @@ func (j *joiner) telemetry(r *record.Request) {
 	}
 	u := usage{r.Session, r.Output}
 	for _, a := range j.byUsage[u] {
-		if a.End.Sub(r.End).Abs() <= sameEvent && a.Status == r.Status && a.Input == r.Input && a.File != r.File {
+		if a.end.Sub(r.End).Abs() <= sameEvent && a.status == r.Status && a.input == r.Input && a.file != r.File {
 			j.duplicate(r)
 			return
 		}
 	}
-	a := &account{Request: *r}
-	j.told = append(j.told, a)
+	a := &account{end: r.End, input: r.Input, status: r.Status, file: r.File}
 	j.byUsage[u] = append(j.byUsage[u], a)
+	if !j.waits {
+		j.sink(r)
+		return
+	}
+	c := *r
+	a.request = &c
+	j.told = append(j.told, a)
 }
 
 // rollout takes a request of a session file.
@@ -163,10 +177,10 @@ func (j *joiner) rolloutKey(r *record.Request) string {
 func (j *joiner) merge(r *record.Request) {
 	var best *account
 	for _, a := range j.byUsage[usage{r.Session, r.Output}] {
-		if a.taken || a.Status != record.OK || a.Input.Known && a.Input != r.Input {
+		if a.taken || a.request == nil || a.status != record.OK || a.input.Known && a.input != r.Input {
 			continue
 		}
-		if d := a.End.Sub(r.End).Abs(); d <= sameRequest && (best == nil || d < best.End.Sub(r.End).Abs()) {
+		if d := a.end.Sub(r.End).Abs(); d <= sameRequest && (best == nil || d < best.end.Sub(r.End).Abs()) {
 			best = a
 		}
 	}
@@ -174,17 +188,18 @@ func (j *joiner) merge(r *record.Request) {
 		return
 	}
 	best.taken = true
+	t := best.request
 	r.Merged = true
-	r.Retries = best.Retries
-	if best.Quality <= r.Quality {
+	r.Retries = t.Retries
+	if t.Quality <= r.Quality {
 		return
 	}
-	if r.FirstVisible && best.Total > 0 {
+	if r.FirstVisible && t.Total > 0 {
 		// The session file's clock started with the turn, not with the request:
 		// its total and this TTFT have no common start.
-		r.Start, r.Total = best.Start, best.Total
+		r.Start, r.Total = t.Start, t.Total
 	}
-	r.TTFT, r.Quality, r.FirstVisible = best.TTFT, best.Quality, best.FirstVisible
+	r.TTFT, r.Quality, r.FirstVisible = t.TTFT, t.Quality, t.FirstVisible
 }
 
 func (j *joiner) rolloutTurn(t *record.Turn) {
@@ -219,7 +234,7 @@ func turnKey(t *record.Turn) string {
 func (j *joiner) flush() {
 	for _, a := range j.told {
 		if !a.taken {
-			j.sink(&a.Request)
+			j.sink(a.request)
 		}
 	}
 	for _, t := range j.toldTurns {

@@ -217,7 +217,11 @@ func isCodexTrace(b []byte) bool {
 // opensText reports whether a trace line holds free text (arguments, output, a
 // prompt), so that lines without a timestamp after it go on with that text.
 func opensText(b []byte) bool {
-	for _, s := range []string{"ToolCall", "FunctionCall", " output=", " arguments=", "prompt="} {
+	names := []string{"ToolCall", "FunctionCall", " output=", " arguments=", "prompt="}
+	if bytes.IndexByte(b, '\x1b') >= 0 { // colours stand between a name and its sign
+		names = []string{"ToolCall", "FunctionCall", "output", "arguments", "prompt"}
+	}
+	for _, s := range names {
 		if bytes.Contains(b, []byte(s)) {
 			return true
 		}

@@ -67,8 +67,8 @@ func Read(ctx context.Context, paths []string, o Options, sink func(record.Recor
 	}
 	found := source.Expand(paths)
 	s := &Summary{Skipped: found.Skipped, Problems: found.Problems}
-	j := newJoiner(sink)
 	sessions, others := bySession(found.Files, o)
+	j := newJoiner(sink, len(sessions) > 0)
 	for _, stage := range [][]source.File{others, sessions} {
 		s.Logs = append(s.Logs, readAll(ctx, stage, o, j.add)...)
 	}
@@ -142,7 +142,7 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 	l = Log{Info: Info{Path: f.Path, Format: record.FormatUnknown}, Named: f.Named}
 	defer func() {
 		if p := recover(); p != nil {
-			l.Err = fmt.Errorf("%s: fault in codexlag, please report it: %v", f.Path, p)
+			l.Err = fault(f.Path, p)
 		}
 	}()
 	if l.Err = ctx.Err(); l.Err != nil {
@@ -182,6 +182,10 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 	}
 	l.Info = r.Info()
 	return l
+}
+
+func fault(path string, p any) error {
+	return fmt.Errorf("reading %s: fault in codexlag, please report it: %v", path, p)
 }
 
 // isPlainText reports whether a log begins with request lines or noise only.

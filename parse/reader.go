@@ -163,7 +163,7 @@ func (r *Reader) count(rec record.Record) {
 
 func (r *Reader) line(l lines.Line) {
 	r.info.Lines = l.N
-	if r.main == kindRequest && len(l.Text) > 0 && l.Text[0] == '{' && r.requestObject(l) {
+	if r.main == kindRequest && !r.inText && len(l.Text) > 0 && l.Text[0] == '{' && r.requestObject(l) {
 		return
 	}
 	k := r.kindOf(l.Text)
@@ -203,7 +203,11 @@ func (r *Reader) recognise(text []byte) kind {
 	}
 	switch c := text[0]; {
 	case c == '{':
-		return jsonKind(text)
+		k := jsonKind(text)
+		if r.inText && k != kindTrace && k != kindExec {
+			return kindNone // the output of a tool that read another log
+		}
+		return k
 	case c == '[' && len(text) > 1 && text[1] == '{':
 		if jsonKind(text[1:]) == kindRows {
 			return kindRows // the first row of an array

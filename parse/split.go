@@ -86,6 +86,7 @@ func (s *splitter) read(ctx context.Context, sink func(record.Record)) Info {
 }
 
 func (s *splitter) work(ctx context.Context, sink func(record.Record)) {
+	defer s.caught()
 	w := &unitReader{s: s, buf: make([]byte, s.unit+lines.Window+1)}
 	w.decoder = requestline.New(s.path, s.o.Location, w.take)
 	w.kinds = NewReader(s.path, nil, s.o.Location)
@@ -111,6 +112,19 @@ func (s *splitter) work(ctx context.Context, sink func(record.Record)) {
 			return
 		}
 	}
+}
+
+// caught ends the reading where a worker met a fault of the program itself:
+// that costs this log, not the run.
+func (s *splitter) caught() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.foreign, s.err = s.turn, fault(s.path, p)
+	s.moved.Broadcast()
 }
 
 // wanted reports whether unit i is still to be read.

@@ -28,10 +28,6 @@ func split(t *testing.T, text string, unit int64, o Options) (out []record.Recor
 	o.Location = time.UTC
 	s := newSplitter("x", strings.NewReader(text), int64(len(text)), unit, o)
 	info = s.read(t.Context(), func(r record.Record) {
-		if d, ok := r.(*record.Dropped); ok {
-			c := *d
-			r = &c
-		}
 		out = append(out, keep(r))
 	})
 	return out, info
@@ -107,5 +103,15 @@ func TestSplitWithWorkerSinks(t *testing.T) {
 		if times != 1 {
 			t.Fatalf("line %d came %d times", n, times)
 		}
+	}
+}
+
+// A fault in a worker costs the log, not the program.
+func TestSplitSurvivesAFault(t *testing.T) {
+	text := strings.Repeat(requestLine, 1000)
+	o := Options{Jobs: 3, Location: time.UTC, WorkerSink: func() func(record.Record) { return func(record.Record) { panic("broken") } }}
+	info := newSplitter("x", strings.NewReader(text), int64(len(text)), 500, o).read(t.Context(), func(record.Record) {})
+	if info.Err == nil || !strings.Contains(info.Err.Error(), "broken") || !strings.Contains(info.Err.Error(), "reading x") {
+		t.Errorf("error %v", info.Err)
 	}
 }

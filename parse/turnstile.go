@@ -44,11 +44,17 @@ func (t *turnstile) pass(i int, r record.Record) {
 	t.sink(r)
 }
 
-// keep returns r so that it outlives its reader. Requests of request lines are
-// reused by their decoder; all others are made once each.
+// keep returns r so that it outlives its reader. The records of request lines
+// are made in the same place again and again; all others once each.
 func keep(r record.Record) record.Record {
-	if q, ok := r.(*record.Request); ok && q.Format == record.FormatRequest {
-		c := *q
+	switch r := r.(type) {
+	case *record.Request:
+		if r.Format == record.FormatRequest {
+			c := *r
+			return &c
+		}
+	case *record.Dropped:
+		c := *r
 		return &c
 	}
 	return r

@@ -145,18 +145,35 @@ func (rd *reading) tell(env *environment) {
 			env.warn("%v", p.Err)
 		}
 	}
+	failed := 0
 	for i := range rd.Logs {
 		l := &rd.Logs[i]
 		if l.Err != nil {
-			env.warn("%v; what was read before is reported", l.Err)
+			if failed++; failed <= maxWarnings {
+				env.warn("%v%s", l.Err, readBefore(l))
+			}
 		}
 		if hint := rd.Hint(&l.Info); hint != "" && l.Format == record.FormatExec && l.Requests == 0 {
 			env.warn("%s: %s", l.Path, hint)
 		}
 	}
+	if failed > maxWarnings {
+		env.warn("%s more could not be read to the end; codexlag files lists them", human.Plural(failed-maxWarnings, "file"))
+	}
 	if rd.timeless > 0 {
 		env.warn("%s without a time left out: --since and --until cannot place them", human.Plural(rd.timeless, "request"))
 	}
+}
+
+// maxWarnings bounds what is said of single files: a folder that is being
+// cleaned up can lose thousands while it is read.
+const maxWarnings = 10
+
+func readBefore(l *parse.Log) string {
+	if l.Lines == 0 {
+		return ""
+	}
+	return "; what was read before is reported"
 }
 
 // inputs counts what was read.

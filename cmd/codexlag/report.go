@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,7 +92,9 @@ func dimensions(names []string) ([]analyze.Dimension, error) {
 		if err != nil {
 			return nil, usageError("--by: %v", err)
 		}
-		l = append(l, d)
+		if !slices.Contains(l, d) {
+			l = append(l, d)
+		}
 	}
 	return l, nil
 }

@@ -158,7 +158,7 @@ func (f *fields) set(k field, v []byte, ignore bool) {
 	case fieldReasoning:
 		setTokens(&f.reasoning, v)
 	case fieldTPS:
-		if n, ok := number(v); ok && n >= 0 && !f.hasTPS {
+		if n, ok := number(v); ok && n >= 0 && n <= maxRate && !f.hasTPS {
 			f.tps, f.hasTPS = n, true
 		}
 	case fieldTime:
@@ -197,7 +197,7 @@ func (f *fields) setWhole(k field, n int64) {
 	case fieldReasoning:
 		setCount(&f.reasoning, n)
 	case fieldTPS:
-		if !f.hasTPS {
+		if !f.hasTPS && n <= maxRate {
 			f.tps, f.hasTPS = float64(n), true
 		}
 	case fieldTTFTSeconds:

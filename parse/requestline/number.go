@@ -15,6 +15,8 @@ const (
 	maxDuration = 30 * 24 * time.Hour
 	// maxTokens bounds a plausible count of tokens.
 	maxTokens = 1 << 40
+	// maxRate bounds a plausible rate, in tokens/s: one token a microsecond.
+	maxRate = 1e6
 )
 
 // unitOf returns the unit that key k gives a value without one: 0 where it gives none.
