@@ -126,7 +126,7 @@ func (m *metrics) rates(r *record.Request, o *Options) {
 		m.burst = true
 		m.flags.set(Burst)
 	}
-	m.clean = m.hasTPS && !m.flags.any(FewTokens, ShortDecode, Burst)
+	m.clean = m.hasTPS && m.flags&unclean == 0
 	if m.hasTPS && r.HasReportedTPS {
 		d := math.Abs(r.ReportedTPS - m.tps)
 		if d > tpsMismatchShare*m.tps && d > tpsMismatchRate {
@@ -148,7 +148,7 @@ func (m *metrics) limits(o *Options) {
 // known to be within (an upper bound within the limit tells that as well), and
 // its TPS, where clean, is not below (a noisy one can't miss).
 func (m *metrics) meets(o *Options) bool {
-	return m.completed && (m.hasTTFT || m.bounded) && m.ttft <= o.SLO.TTFT && !m.flags.any(SlowStream)
+	return m.completed && (m.hasTTFT || m.bounded) && m.ttft <= o.SLO.TTFT && m.flags&slowStreamBit == 0
 }
 
 // phase names the phase that dominates a share of prefill.
@@ -170,14 +170,23 @@ type flagSet uint16
 var flagOrder = [...]Flag{FewTokens, ShortDecode, Burst, NoTTFT, NoTotal, NoTokens, TTFTAfterTotal,
 	TPSMismatch, FlagWarmup, FlagFailed, FlagAborted, SlowStart, SlowStream}
 
-func bit(f Flag) flagSet {
-	for i, g := range flagOrder {
-		if f == g {
-			return 1 << i
-		}
+// flagBits are the flags' places in a set.
+var flagBits = func() map[Flag]flagSet {
+	m := make(map[Flag]flagSet, len(flagOrder))
+	for i, f := range flagOrder {
+		m[f] = 1 << i
 	}
-	panic("analyze: unknown flag " + string(f))
-}
+	return m
+}()
+
+func bit(f Flag) flagSet { return flagBits[f] }
+
+// Flags that every request is asked for.
+var (
+	unclean       = bit(FewTokens) | bit(ShortDecode) | bit(Burst)
+	slowStreamBit = bit(SlowStream)
+	bothSlow      = bit(SlowStart) | bit(SlowStream)
+)
 
 func (s *flagSet) set(f Flag) { *s |= bit(f) }
 

@@ -57,7 +57,7 @@ func (g *group) add(r *record.Request, m *metrics, o *Options) {
 	g.addMetrics(r, m)
 	g.addTime(m)
 	g.reasoning.add(r)
-	if m.flags.any(SlowStart) && m.flags.any(SlowStream) {
+	if m.flags&bothSlow == bothSlow {
 		g.bothSlow++
 	}
 }

@@ -199,15 +199,20 @@ func skipColour(b []byte) []byte {
 // codexMarks are what lines of Codex's own trace hold: a target of one of its
 // crates, the name of its outermost span, or, in early builds that print no
 // target, its first words. A model's name (gpt-5.2-codex) is none.
-var codexMarks = [][]byte{[]byte("codex_"), []byte("session_loop"), []byte(`event.name="codex.`),
-	[]byte("FunctionCall: "), []byte("ToolCall: "), []byte("TokenCount(")}
+var codexMarks = []struct {
+	rare byte // of the text: most lines lack it, and looking for a byte is quick
+	text []byte
+}{
+	{'_', []byte("codex_")}, {'_', []byte("session_loop")}, {'"', []byte(`event.name="codex.`)},
+	{'C', []byte("FunctionCall: ")}, {'C', []byte("ToolCall: ")}, {'(', []byte("TokenCount(")},
+}
 
 // isCodexTrace tells a line of Codex's own trace from one of another Rust
 // program, whose message may be a request line.
 func isCodexTrace(b []byte) bool {
 	b = b[:min(len(b), 4096)]
 	for _, m := range codexMarks {
-		if bytes.Contains(b, m) {
+		if bytes.IndexByte(b, m.rare) >= 0 && bytes.Contains(b, m.text) {
 			return true
 		}
 	}

@@ -87,7 +87,7 @@ func (s *splitter) read(ctx context.Context, sink func(record.Record)) Info {
 
 func (s *splitter) work(ctx context.Context, sink func(record.Record)) {
 	defer s.caught()
-	w := &unitReader{s: s, buf: make([]byte, s.unit+lines.Window+1)}
+	w := &unitReader{s: s, buf: make([]byte, s.unit+lines.Head+1)}
 	w.decoder = requestline.New(s.path, s.o.Location, w.take)
 	w.kinds = NewReader(s.path, nil, s.o.Location)
 	w.kinds.main = kindRequest
@@ -256,7 +256,7 @@ func (w *unitReader) read(i int64) {
 		return
 	}
 	if text == nil {
-		w.unit.foreign = true // a line beyond a window
+		w.unit.foreign = true // a long line
 		return
 	}
 	w.unit.bytes = int64(len(text))
@@ -290,7 +290,7 @@ func (w *unitReader) read(i int64) {
 }
 
 // fill returns the text of the lines that start in unit i; nil where the last
-// of them is longer than a window.
+// of them goes on for longer than lines.Head.
 func (w *unitReader) fill(i int64) ([]byte, error) {
 	from := i * w.s.unit
 	begin := max(0, from-1) // the byte before tells whether a line starts at from

@@ -64,8 +64,9 @@ func (c *reportCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range workers {
+	for i, w := range workers {
 		collector.Merge(w)
+		workers[i] = nil // it can be as big as the whole
 	}
 	if collector.Requests() == 0 && collector.Turns() == 0 {
 		return read.nothing()
