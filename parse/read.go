@@ -28,6 +28,8 @@ type Options struct {
 	// else can tell of, those of plain request lines in big files, go there: in
 	// no order, but several at once.
 	WorkerSink func() func(record.Record)
+	// Meter, where set, is kept up to date.
+	Meter *Meter
 }
 
 // A Summary is what Read met, beside the records.
@@ -66,6 +68,11 @@ func Read(ctx context.Context, paths []string, o Options, sink func(record.Recor
 		o.Jobs = runtime.GOMAXPROCS(0)
 	}
 	found := source.Expand(paths)
+	if o.Meter != nil {
+		for _, f := range found.Files {
+			o.Meter.total.Add(f.Size)
+		}
+	}
 	s := &Summary{Skipped: found.Skipped, Problems: found.Problems}
 	sessions, others := bySession(found.Files, o)
 	j := newJoiner(sink, len(sessions) > 0)
@@ -154,11 +161,14 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 		return l
 	}
 	defer s.Close()
+	in := &metered{ctx: ctx, stream: s, meter: o.Meter}
+	defer in.end(f.Size)
 	if src, size, ok := s.Plain(); ok && size >= splitFrom && isPlainText(s.Head(source.MaxHead), o) {
 		l.Info = readSplit(ctx, f, src, size, o, sink)
+		in.told = l.Bytes // told by the splitter
 		return l
 	}
-	r := NewReader(f.Path, interruptible{ctx, s}, o.Location)
+	r := NewReader(f.Path, in, o.Location)
 	switch k := wholeKind(s.Head(source.MaxHead)); {
 	case s.IsSQLite():
 		r.whole(kindRows, sink, func(emit func(record.Record)) error {
@@ -172,7 +182,7 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 		})
 		r.info.Bytes = f.Size
 	case k == kindOTLP:
-		r.whole(k, sink, func(emit func(record.Record)) error { return otlp.Whole(interruptible{ctx, s}, f.Path, emit) })
+		r.whole(k, sink, func(emit func(record.Record)) error { return otlp.Whole(in, f.Path, emit) })
 		r.info.Bytes = s.Bytes()
 	default:
 		r.main = k
@@ -231,6 +241,30 @@ func wholeKind(head []byte) kind {
 	}
 	return kindNone
 }
+
+// A metered stream ends with the context's error when that is done, and tells
+// the meter how much of the file was read.
+type metered struct {
+	ctx    context.Context
+	stream *source.Stream
+	meter  *Meter
+	told   int64
+}
+
+func (r *metered) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := r.stream.Read(b)
+	if raw := r.stream.RawBytes(); raw > r.told {
+		r.meter.add(raw - r.told)
+		r.told = raw
+	}
+	return n, err
+}
+
+// end tells the rest: what was read in another way, or not at all.
+func (r *metered) end(size int64) { r.meter.add(max(0, size-r.told)) }
 
 // An interruptible ends with the context's error when that is done.
 type interruptible struct {

@@ -154,6 +154,7 @@ func (s *splitter) commit(u *unit, sink, own func(record.Record)) bool {
 	before := s.lines
 	s.lines += u.lines
 	s.bytes += u.bytes
+	s.o.Meter.add(u.bytes)
 	s.matched = s.matched || u.matched
 	s.count(u)
 	if s.o.WorkerSink == nil || u.named() {

@@ -64,9 +64,10 @@ type inputFlags struct {
 	Session  []string `placeholder:"ID" group:"What counts" help:"Only these sessions."`
 	Where    []string `placeholder:"KEY=VALUE" sep:"none" group:"What counts" help:"Only requests with that value; KEY as in --by. Repeatable."`
 
-	Jobs   int  `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
-	Quiet  bool `short:"q" group:"Reading" help:"No warnings on standard error."`
-	Strict bool `group:"Reading" help:"Any unreadable line is an error (exit code 1)."`
+	Jobs       int  `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
+	Quiet      bool `short:"q" group:"Reading" help:"No warnings and no progress on standard error."`
+	NoProgress bool `group:"Reading" help:"No progress on standard error; it is shown only on a terminal."`
+	Strict     bool `group:"Reading" help:"Any unreadable line is an error (exit code 1)."`
 }
 
 // figureFlags shape the figures.

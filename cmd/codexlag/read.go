@@ -40,7 +40,7 @@ func (f *inputFlags) read(env *environment, zone *time.Location, paths []string,
 		return nil, err
 	}
 	rd := &reading{strict: f.Strict}
-	o := parse.Options{Jobs: f.Jobs, Location: zone, Stdin: env.stdin}
+	o := parse.Options{Jobs: f.Jobs, Location: zone, Stdin: env.stdin, Meter: new(parse.Meter)}
 	var workers []*tally
 	if workerSink != nil {
 		var mu sync.Mutex
@@ -53,7 +53,9 @@ func (f *inputFlags) read(env *environment, zone *time.Location, paths []string,
 			return t.filtered(&filter, own)
 		}
 	}
+	stop := env.showProgress(o.Meter, f.NoProgress)
 	rd.Summary = parse.Read(env.ctx, paths, o, rd.tally.filtered(&filter, sink))
+	stop()
 	for _, t := range workers {
 		rd.tally.merge(t)
 	}
