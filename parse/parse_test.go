@@ -353,6 +353,29 @@ func TestTurnstile(t *testing.T) {
 	}
 }
 
+// When all is read, the meter stands at the end, whatever the way of reading.
+func TestMeterArrives(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"small.log": requestLine, "empty.log": "", "big.log": strings.Repeat(requestLine, splitFrom/len(requestLine)+1), "trace.log": completed} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := new(Meter)
+	_, s := read(t, Options{Meter: m}, dir, "../testdata/codexhome")
+	var size int64
+	for _, l := range s.Logs {
+		info, err := os.Stat(l.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	if m.Total() != size || m.Done() != size {
+		t.Errorf("%d of %d bytes, want %d", m.Done(), m.Total(), size)
+	}
+}
+
 func TestReadStopsWhenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
