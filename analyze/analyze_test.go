@@ -3,6 +3,7 @@ package analyze
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -532,5 +533,47 @@ func TestSortFloats(t *testing.T) {
 				t.Errorf("%s values, n=%d: not sorted", name, n)
 			}
 		}
+	}
+}
+
+// Beyond the limit, what is told apart depends on the keys, not on their order
+// nor on merging, and no request is lost.
+func TestKeysAreBounded(t *testing.T) {
+	o := DefaultOptions()
+	o.By = []Dimension{"model"}
+	n := 3 * maxKeys
+	add := func(c *Collector, i int) {
+		r := line(100, 1000, 50)
+		r.Model, r.Line = fmt.Sprint("m", i), int64(i)
+		c.Add(r)
+	}
+	up, down, odd, even := NewCollector(o), NewCollector(o), NewCollector(o), NewCollector(o)
+	for i := range n {
+		add(up, i)
+		add(down, n-1-i)
+		if i%2 == 0 {
+			add(even, i)
+		} else {
+			add(odd, i)
+		}
+	}
+	odd.Merge(even)
+	counts := func(c *Collector) map[string]int {
+		m := map[string]int{}
+		for key, g := range c.groups["model"].groups {
+			m[key] = g.requests
+		}
+		return m
+	}
+	want := counts(up)
+	sum := 0
+	for _, k := range want {
+		sum += k
+	}
+	if len(want) > maxKeys+1 || len(want) < maxKeys/3 || sum != n || want[OtherKey] < n/2 {
+		t.Errorf("%d groups with %d requests, %d of them shared", len(want), sum, want[OtherKey])
+	}
+	if !maps.Equal(want, counts(down)) || !maps.Equal(want, counts(odd)) {
+		t.Error("the groups depend on the order")
 	}
 }

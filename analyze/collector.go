@@ -19,7 +19,7 @@ import (
 type Collector struct {
 	options Options
 	overall group
-	groups  map[groupKey]*group
+	groups  map[Dimension]*keyed
 	quality struct {
 		skipped map[record.Reason]int
 		flags   [len(flagOrder)]int
@@ -29,14 +29,9 @@ type Collector struct {
 	first, last time.Time
 }
 
-type groupKey struct {
-	by  Dimension
-	key string
-}
-
 // NewCollector returns a collector for figures shaped by o.
 func NewCollector(o Options) *Collector {
-	c := &Collector{options: o, overall: group{whole: true}, groups: make(map[groupKey]*group)}
+	c := &Collector{options: o, overall: group{whole: true}, groups: make(map[Dimension]*keyed)}
 	c.quality.skipped = make(map[record.Reason]int)
 	return c
 }
@@ -85,14 +80,15 @@ func (c *Collector) addTurn(t *record.Turn) {
 	c.span(t.End)
 }
 
-func (c *Collector) group(by Dimension, key string) *group {
-	k := groupKey{by, key}
-	g := c.groups[k]
-	if g == nil {
-		g = new(group)
-		c.groups[k] = g
+func (c *Collector) group(by Dimension, key string) *group { return c.keyed(by).group(key) }
+
+func (c *Collector) keyed(by Dimension) *keyed {
+	k := c.groups[by]
+	if k == nil {
+		k = &keyed{groups: make(map[string]*group)}
+		c.groups[by] = k
 	}
-	return g
+	return k
 }
 
 func (c *Collector) span(t time.Time) {
@@ -135,8 +131,8 @@ func slowestOf(l []*Request, top int) []*Request {
 // Merge adds what o has collected. Both must have the same options.
 func (c *Collector) Merge(o *Collector) {
 	c.overall.merge(&o.overall)
-	for k, g := range o.groups {
-		c.group(k.by, k.key).merge(g)
+	for by, k := range o.groups {
+		c.keyed(by).merge(k)
 	}
 	for why, n := range o.quality.skipped {
 		c.quality.skipped[why] += n
@@ -191,12 +187,14 @@ func timeOrNil(t time.Time) *time.Time {
 func (c *Collector) groupFigures() []Keyed {
 	l := []Keyed{}
 	all := c.overall.waiting()
-	for k, g := range c.groups {
-		kd := Keyed{By: string(k.by), Key: k.key, Group: g.figures(&c.options)}
-		if all > 0 {
-			kd.WaitingShare = num(g.waiting() / all)
+	for by, k := range c.groups {
+		for key, g := range k.groups {
+			kd := Keyed{By: string(by), Key: key, Group: g.figures(&c.options)}
+			if all > 0 {
+				kd.WaitingShare = num(g.waiting() / all)
+			}
+			l = append(l, kd)
 		}
-		l = append(l, kd)
 	}
 	rank := make(map[string]int)
 	for i, d := range c.options.By {

@@ -199,12 +199,22 @@ func (s *Set) side() Side {
 	return Side{Name: s.Name, Inputs: in, Requests: g.requests, Failed: g.failed, Aborted: g.aborted, Warmup: g.warmup}
 }
 
+// existing returns the group of a key, nil where there is none.
+func (c *Collector) existing(by Dimension, key string) *group {
+	if k := c.groups[by]; k != nil {
+		return k.groups[key]
+	}
+	return nil
+}
+
 // without lists the groups of c that o lacks, the largest first.
 func (c *Collector) without(o *Collector) []KeyedCount {
 	l := []KeyedCount{}
-	for k, g := range c.groups {
-		if other := o.groups[k]; g.requests > 0 && (other == nil || other.requests == 0) {
-			l = append(l, KeyedCount{string(k.by), k.key, g.requests})
+	for by, k := range c.groups {
+		for key, g := range k.groups {
+			if other := o.existing(by, key); g.requests > 0 && (other == nil || other.requests == 0) {
+				l = append(l, KeyedCount{string(by), key, g.requests})
+			}
 		}
 	}
 	rank := rankOf(c.options.By)
@@ -232,9 +242,11 @@ type comparer struct {
 // groups compares the groups that both have, the largest first.
 func (c *comparer) groups(before, after *Collector) []KeyedChange {
 	l := []KeyedChange{}
-	for k, a := range before.groups {
-		if b := after.groups[k]; b != nil && a.requests > 0 && b.requests > 0 {
-			l = append(l, KeyedChange{string(k.by), k.key, c.group(a, b)})
+	for by, k := range before.groups {
+		for key, a := range k.groups {
+			if b := after.existing(by, key); b != nil && a.requests > 0 && b.requests > 0 {
+				l = append(l, KeyedChange{string(by), key, c.group(a, b)})
+			}
 		}
 	}
 	rank := rankOf(before.options.By)

@@ -75,7 +75,7 @@ func (c *Collector) facts(r *Report) *facts {
 	}
 	for _, k := range r.Groups {
 		by := Dimension(k.By)
-		f.groups = append(f.groups, named{by, k.Key, c.groups[groupKey{by, k.Key}]})
+		f.groups = append(f.groups, named{by, k.Key, c.existing(by, k.Key)})
 	}
 	return f
 }
