@@ -134,6 +134,13 @@ func (s *sample) each(f func(v float64, n int)) {
 // pick returns the order statistics of the ranks, which count from 0 and ascend.
 func (s *sample) pick(ranks []int) []float64 {
 	out := make([]float64, 0, len(ranks))
+	if s.table == nil {
+		x := s.ordered()
+		for _, k := range ranks {
+			out = append(out, x[k])
+		}
+		return out
+	}
 	seen := 0
 	s.each(func(v float64, n int) {
 		for seen += n; len(out) < len(ranks) && ranks[len(out)] < seen; {
@@ -145,7 +152,7 @@ func (s *sample) pick(ranks []int) []float64 {
 
 // quantile returns the type-7 quantile p (percent) of the sample.
 func (s *sample) quantile(p float64) float64 {
-	if s.table != nil {
+	if s.n() >= tableFrom { // stats.Percentile would copy them for each percentile
 		k, f := quantileRank(p, s.n())
 		x := s.pick([]int{k, min(k+1, s.n()-1)})
 		return x[0] + f*(x[1]-x[0])
