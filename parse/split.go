@@ -89,6 +89,7 @@ func (s *splitter) work(ctx context.Context, sink func(record.Record)) {
 	defer s.caught()
 	w := &unitReader{s: s, buf: make([]byte, s.unit+lines.Head+1)}
 	w.decoder = requestline.New(s.path, s.o.Location, w.take)
+	w.decoder.Place = w.place
 	w.kinds = NewReader(s.path, nil, s.o.Location)
 	w.kinds.main = kindRequest
 	own := sink
@@ -238,13 +239,17 @@ type unitReader struct {
 	unit    unit
 }
 
-// take keeps a record of the decoder, which makes its next request in the same place.
+// place makes room for the unit's next request.
+func (w *unitReader) place() *record.Request {
+	n := len(w.unit.requests)
+	w.unit.requests = slices.Grow(w.unit.requests, 1)[:n+1]
+	return &w.unit.requests[n]
+}
+
+// take keeps what the decoder dropped; requests are in their place already.
 func (w *unitReader) take(r record.Record) {
-	switch r := r.(type) {
-	case *record.Request:
-		w.unit.requests = append(w.unit.requests, *r)
-	case *record.Dropped:
-		w.unit.dropped = append(w.unit.dropped, *r)
+	if d, ok := r.(*record.Dropped); ok {
+		w.unit.dropped = append(w.unit.dropped, *d)
 	}
 }
 

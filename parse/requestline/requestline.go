@@ -32,6 +32,10 @@ const maxPrefix = 1024
 
 // A Decoder reads request lines. It implements record.Decoder.
 type Decoder struct {
+	// Place, where set, says where to make the next request; else all are made
+	// in the same place.
+	Place func() *record.Request
+
 	file     string
 	location *time.Location
 	emit     func(record.Record)
@@ -151,13 +155,20 @@ func (d *Decoder) finish(l lines.Line, marked bool) {
 		}
 		return
 	}
-	d.request = record.Request{Pos: record.Pos{File: d.file, Line: l.N}, Format: record.FormatRequest}
-	f.fill(&d.request, &d.names)
-	if d.request.Status == record.OK && !f.hasNumber() { // only a failure needs no number
-		d.drop(l, record.NoNumbers)
-		return
+	if !f.hasNumber() { // only a failure needs none
+		d.request = record.Request{}
+		if f.fill(&d.request, &d.names); d.request.Status == record.OK {
+			d.drop(l, record.NoNumbers)
+			return
+		}
 	}
-	d.emit(&d.request)
+	r := &d.request
+	if d.Place != nil {
+		r = d.Place()
+	}
+	*r = record.Request{Pos: record.Pos{File: d.file, Line: l.N}, Format: record.FormatRequest}
+	f.fill(r, &d.names)
+	d.emit(r)
 }
 
 func (d *Decoder) drop(l lines.Line, why record.Reason) {
