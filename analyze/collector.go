@@ -165,7 +165,8 @@ func slowestOf(l []*Request, top int) []*Request {
 	return l[:min(top, len(l))]
 }
 
-// Merge adds what o has collected. Both must have the same options.
+// Merge adds what o has collected, and takes it over: o must not be used any
+// more. Both must have the same options.
 func (c *Collector) Merge(o *Collector) {
 	c.overall.merge(&o.overall)
 	for by, k := range o.groups {

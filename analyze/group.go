@@ -106,6 +106,12 @@ func (g *group) addTime(m *metrics) {
 }
 
 func (g *group) merge(o *group) {
+	if g.requests == 0 && g.turns.count == 0 { // take it as it is
+		whole := g.whole
+		*g = *o
+		g.whole = whole
+		return
+	}
 	g.requests += o.requests
 	g.failed += o.failed
 	g.aborted += o.aborted

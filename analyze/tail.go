@@ -56,34 +56,65 @@ type splitRow struct {
 type totalTable struct {
 	count int
 	rows  []splitRow
-	cells []totalCell // by whole ms below tableSize; nil while there are few
+	cells *totalCells // nil while there are few
 
 	// Past the exact limit rows are kept as sums as well, by ranges of totals,
 	// so that a cut is off by a range.
 	coarse bool
-	ranges map[int]*totalCell
+	ranges map[int]*totalRange
 }
 
-// A totalCell is the requests of one total, or of a range of totals.
+// totalCells are the sums of the requests by their total in whole ms. Rows wait
+// as in a countTable.
+type totalCells struct {
+	cells   [tableSize]totalCell
+	waiting [128]splitRow
+	n       int // that wait
+}
+
+// A totalCell is the requests of one total.
 type totalCell struct {
-	n     uint32
-	total uint64 // µs; of whole ms it is known
 	// A TTFT is at most the total, and tokens are below 2⁴⁰: 64 bits suffice.
 	ttft, tokens uint64 // µs, tokens
+	n            uint32
+}
+
+// A totalRange is the requests of a range of totals, in µs.
+type totalRange struct {
+	totalCell
+	total uint64
 }
 
 func (c *totalCell) add(r *splitRow) {
 	c.n++
-	c.total += uint64(r.total)
 	c.ttft += uint64(r.ttft)
 	c.tokens += uint64(r.tokens)
 }
 
 func (c *totalCell) merge(o *totalCell) {
 	c.n += o.n
-	c.total += o.total
 	c.ttft += o.ttft
 	c.tokens += o.tokens
+}
+
+func (t *totalCells) add(r *splitRow) {
+	t.waiting[t.n] = *r
+	if t.n++; t.n == len(t.waiting) {
+		t.flushed()
+	}
+}
+
+// flushed returns the cells; none of a nil table.
+func (t *totalCells) flushed() []totalCell {
+	if t == nil {
+		return nil
+	}
+	for i := range t.waiting[:t.n] {
+		r := &t.waiting[i]
+		t.cells[r.total/1000].add(r)
+	}
+	t.n = 0
+	return t.cells[:]
 }
 
 func (t *totalTable) add(r splitRow) {
@@ -91,46 +122,53 @@ func (t *totalTable) add(r splitRow) {
 	if t.cells == nil && len(t.rows) >= tableFrom {
 		t.tabulate()
 	}
-	t.file(r)
+	t.file(&r)
 }
 
 // tabulate moves the rows that have a cell there.
 func (t *totalTable) tabulate() {
 	if t.cells == nil {
-		t.cells = make([]totalCell, tableSize)
+		t.cells = new(totalCells)
 	}
 	rows := t.rows
 	t.rows = nil
-	for _, r := range rows {
-		t.file(r)
+	for i := range rows {
+		t.file(&rows[i])
 	}
 }
 
 // bound lets sums by range take over where there are more rows than limit.
 func (t *totalTable) bound(limit int) {
-	if t.count > limit && !t.coarse {
-		t.coarse, t.ranges = true, make(map[int]*totalCell)
+	if t.count > limit {
+		t.coarsen()
+	}
+}
+
+func (t *totalTable) coarsen() {
+	if !t.coarse {
+		t.coarse, t.ranges = true, make(map[int]*totalRange)
 		t.tabulate()
 	}
 }
 
 // file keeps r in its cell if it has one.
-func (t *totalTable) file(r splitRow) {
-	if ms := r.total / 1000; t.cells != nil && ms < tableSize && ms*1000 == r.total {
-		t.cells[ms].add(&r)
-		return
+func (t *totalTable) file(r *splitRow) {
+	switch ms := r.total / 1000; {
+	case t.cells != nil && ms < tableSize && ms*1000 == r.total:
+		t.cells.add(r)
+	case t.coarse:
+		c := t.rangeCell(rangeOf(float64(r.total) / 1000))
+		c.add(r)
+		c.total += uint64(r.total)
+	default:
+		t.rows = append(t.rows, *r)
 	}
-	if !t.coarse {
-		t.rows = append(t.rows, r)
-		return
-	}
-	t.rangeCell(rangeOf(float64(r.total) / 1000)).add(&r)
 }
 
-func (t *totalTable) rangeCell(i int) *totalCell {
+func (t *totalTable) rangeCell(i int) *totalRange {
 	c := t.ranges[i]
 	if c == nil {
-		c = new(totalCell)
+		c = new(totalRange)
 		t.ranges[i] = c
 	}
 	return c
@@ -139,42 +177,48 @@ func (t *totalTable) rangeCell(i int) *totalCell {
 func (t *totalTable) merge(o *totalTable) {
 	t.count += o.count
 	if o.coarse {
-		t.bound(-1)
+		t.coarsen()
 		for i, c := range o.ranges {
-			t.rangeCell(i).merge(c)
+			mine := t.rangeCell(i)
+			mine.merge(&c.totalCell)
+			mine.total += c.total
 		}
 	}
-	if o.cells != nil && t.cells == nil {
-		t.tabulate()
+	if o.cells != nil {
+		if t.cells == nil {
+			t.tabulate()
+		}
+		cells := t.cells.flushed()
+		for i, c := range o.cells.flushed() {
+			cells[i].merge(&c)
+		}
 	}
-	for i := range o.cells {
-		t.cells[i].merge(&o.cells[i])
-	}
-	for _, r := range o.rows {
-		t.file(r)
+	for i := range o.rows {
+		t.file(&o.rows[i])
 	}
 }
 
-// A totalStep is the requests of one total, in ms.
+// A totalStep is the requests of one total.
 type totalStep struct {
-	at float64
-	totalCell
+	at float64 // ms
+	totalRange
 }
 
 // steps lists the requests by their total, ascending.
 func (t *totalTable) steps() []totalStep {
 	var l []totalStep
-	for ms := range t.cells {
-		if c := &t.cells[ms]; c.n > 0 {
-			l = append(l, totalStep{float64(ms), *c})
+	for ms, c := range t.cells.flushed() {
+		if c.n > 0 {
+			l = append(l, totalStep{float64(ms), totalRange{c, uint64(ms) * 1000 * uint64(c.n)}})
 		}
 	}
 	for i, c := range t.ranges {
 		l = append(l, totalStep{middle(i), *c})
 	}
-	for _, r := range t.rows {
-		s := totalStep{at: float64(r.total) / 1000}
-		s.add(&r)
+	for i := range t.rows {
+		r := &t.rows[i]
+		s := totalStep{at: float64(r.total) / 1000, totalRange: totalRange{total: uint64(r.total)}}
+		s.add(r)
 		l = append(l, s)
 	}
 	slices.SortFunc(l, func(a, b totalStep) int { return cmp.Compare(a.at, b.at) })
@@ -196,11 +240,11 @@ func (t *totalTable) cut(p float64) (above, below tailSet) {
 		}
 	}
 	at := low + f*(high-low)
-	for _, s := range steps {
-		if s.at >= at {
-			above.add(&s.totalCell)
+	for i := range steps {
+		if s := &steps[i]; s.at >= at {
+			above.add(&s.totalRange)
 		} else {
-			below.add(&s.totalCell)
+			below.add(&s.totalRange)
 		}
 	}
 	return above, below
@@ -212,7 +256,7 @@ type tailSet struct {
 	total, ttft, tokens sum // µs, µs, tokens
 }
 
-func (s *tailSet) add(c *totalCell) {
+func (s *tailSet) add(c *totalRange) {
 	s.n += int(c.n)
 	s.total.merge(sum{lo: c.total})
 	s.ttft.merge(sum{lo: c.ttft})

@@ -269,4 +269,3 @@ func (r *metered) Read(b []byte) (int, error) {
 
 // end tells the rest: what was read in another way, or not at all.
 func (r *metered) end(size int64) { r.meter.add(max(0, size-r.told)) }
-
