@@ -31,7 +31,7 @@ func (w *walker) file(path string, info fs.FileInfo, named bool) {
 	}
 	f := File{Path: path, Named: named}
 	if f.pipe = info.Mode()&fs.ModeNamedPipe != 0; !f.pipe {
-		f.Size, f.ModTime = info.Size(), info.ModTime()
+		f.Size, f.ModTime, f.ID = info.Size(), info.ModTime(), IDOf(info)
 	}
 	w.found.Files = append(w.found.Files, f)
 }
@@ -41,6 +41,7 @@ func (w *walker) dir(path string, info fs.FileInfo) {
 	if !w.seen.add(info) {
 		return
 	}
+	w.found.Dirs = append(w.found.Dirs, path)
 	entries, err := os.ReadDir(path) // where it fails half-way, with what was read before
 	if err != nil {
 		w.problem(path, w.namedDirs.has(info), failed("listing", path, err))
