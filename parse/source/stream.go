@@ -24,6 +24,8 @@ type Stream struct {
 	bytes   atomic.Int64
 	coding  []string
 	sqlite  bool
+	mark    int      // bytes of a byte order mark
+	file    *os.File // a regular file, else nil
 	closers []func()
 }
 
@@ -41,7 +43,9 @@ func Open(f File, stdin io.Reader) (*Stream, error) {
 		}
 		s.raw = &counter{src: file}
 		s.closers = append(s.closers, func() { file.Close() })
-		live = !regular
+		if live = !regular; regular {
+			s.file = file
+		}
 	}
 	s.text = &peeker{src: s.raw, live: live}
 	if err := s.decode(); err != nil {
@@ -108,7 +112,8 @@ func (s *Stream) decode() error {
 	head := s.text.peek(sniffed)
 	s.sqlite = bytes.HasPrefix(head, []byte("SQLite format 3\x00"))
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
-		s.text.discard(3)
+		s.mark = 3
+		s.text.discard(s.mark)
 	} else if e := utf16Of(head); e != nil {
 		s.text.discard(e.mark)
 		s.put(e.name, e.decoder(s.text))
@@ -143,6 +148,19 @@ func (s *Stream) IsSQLite() bool { return s.sqlite }
 // Coding tells how the file is coded, outermost first: "gzip", "zstd, utf-16le";
 // "" for plain text.
 func (s *Stream) Coding() string { return strings.Join(s.coding, ", ") }
+
+// Plain returns the file itself and its size where it is a regular one that
+// holds text as it is: parts of it can then be read in any order.
+func (s *Stream) Plain() (src io.ReaderAt, size int64, ok bool) {
+	if s.file == nil || len(s.coding) > 0 || s.sqlite || s.mark > 0 {
+		return nil, 0, false
+	}
+	info, err := s.file.Stat()
+	if err != nil {
+		return nil, 0, false
+	}
+	return s.file, info.Size(), true
+}
 
 // RawBytes returns how many bytes of the file were read so far, which is a
 // little ahead of what they were decoded to. It may be called at any time.
