@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"codexlag/parse/jsonwalk"
+	"codexlag/parse/lines"
 	"codexlag/parse/otlp"
 	"codexlag/parse/record"
 	"codexlag/parse/source"
@@ -153,6 +154,9 @@ func inOrder(n, jobs int, sink func(record.Record), read func(i int, sink func(r
 	workers.Wait()
 }
 
+// aheadFrom is the size from which a log is read ahead of its decoder.
+const aheadFrom = 16 << 20
+
 // readOne reads one log. A fault of the program itself ends that log only.
 func readOne(ctx context.Context, f source.File, o Options, sink func(record.Record)) (l Log) {
 	l = Log{Info: Info{Path: f.Path, Format: record.FormatUnknown}, Named: f.Named}
@@ -176,7 +180,13 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 		l.Info = readSplit(f.Path, in, o, sink)
 		return l
 	}
-	r := NewReader(f.Path, in, o.Location)
+	var src io.Reader = in
+	if f.Size >= aheadFrom {
+		a := lines.ReadAhead(in)
+		defer a.Close()
+		src = a
+	}
+	r := NewReader(f.Path, src, o.Location)
 	switch k := wholeKind(s.Head(source.MaxHead)); {
 	case s.IsSQLite():
 		r.whole(kindRows, sink, func(emit func(record.Record)) error {
