@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -46,6 +47,7 @@ type cli struct {
 	Files    filesCmd    `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
 	Compare  compareCmd  `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
 	Version  versionFlag `help:"Print the version and exit." group:"Other"`
+	Config   string      `placeholder:"FILE" group:"Other" help:"Take flags that are not given from this TOML file (see README: Settings)."`
 }
 
 type versionFlag bool
@@ -95,6 +97,10 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	)
 	if err != nil {
 		panic(err) // the grammar above is wrong
+	}
+	env.settings = &settings{grammar: newGrammar(parser.Model)}
+	if err := kong.Resolvers(env.settings).Apply(parser); err != nil {
+		panic(err)
 	}
 	args = asMeant(args)
 	if wantsVersion(args) {
@@ -212,6 +218,7 @@ type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	quiet          bool
+	settings       *settings
 }
 
 // warn tells something on standard error.
@@ -242,7 +249,10 @@ func (e *environment) finish(err error) int {
 	code := exitIO
 	var exit *exitError
 	var parse *kong.ParseError
+	var config *configError
 	switch {
+	case errors.As(err, &config):
+		code, err = config.code, config // without the flag that was first to ask for it
 	case errors.As(err, &exit):
 		code = exit.code
 	case errors.As(err, &parse):
@@ -250,12 +260,23 @@ func (e *environment) finish(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}
-	// Formats have an empty default, which kong offers as a choice.
-	if msg := strings.ReplaceAll(err.Error(), `one of "",`, "one of "); msg != "" {
+	if msg := e.settings.blame(choices(err.Error())); msg != "" {
 		fmt.Fprintf(e.stderr, "codexlag: %s\n", msg)
 	}
 	if code == exitUsage {
 		fmt.Fprintln(e.stderr, "codexlag: see codexlag --help")
 	}
 	return code
+}
+
+var notAChoice = regexp.MustCompile(`^--\S+ must be one of (.*) but got "(.*)"$`)
+
+// choices mends kong's message about a value that is none of its choices:
+// formats have an empty default, which it offers, and it suggests nothing.
+func choices(msg string) string {
+	msg = strings.ReplaceAll(msg, `one of "",`, "one of ")
+	if m := notAChoice.FindStringSubmatch(msg); m != nil {
+		msg += suggest(m[2], strings.Split(strings.ReplaceAll(m[1], `"`, ""), ","))
+	}
+	return msg
 }

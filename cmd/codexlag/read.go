@@ -260,30 +260,8 @@ func (rd *reading) filtered() error {
 // didYouMean suggests a command for a path that does not exist and is spelled
 // nearly like one: without a command, kong takes the first word for a path.
 func didYouMean(path string) string {
-	for _, name := range commandNames() {
-		if path != name && editDistance(path, name) <= 2 {
-			return fmt.Sprintf("; did you mean the command %q?", name)
-		}
+	if name := nearest(path, commandNames()); name != "" {
+		return fmt.Sprintf("; did you mean the command %q?", name)
 	}
 	return ""
-}
-
-// editDistance counts the letters to insert, delete or replace (Levenshtein).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }
