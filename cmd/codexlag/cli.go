@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"codexlag/analyze"
+	"codexlag/parse/pseudonym"
 )
 
 // Exit codes, part of the contract with scripts.
@@ -70,6 +71,8 @@ type inputFlags struct {
 	Quiet      bool `short:"q" group:"Reading" help:"No warnings and no progress on standard error."`
 	NoProgress bool `group:"Reading" help:"No progress on standard error; it is shown only on a terminal."`
 	Strict     bool `group:"Reading" help:"Any unreadable line is an error (exit code 1)."`
+
+	anonymousFlags
 }
 
 // figureFlags shape the figures.
@@ -219,12 +222,14 @@ type environment struct {
 	stdout, stderr io.Writer
 	quiet          bool
 	settings       *settings
+	names          *pseudonym.Names // nil unless the run is anonymous
+	paths          []string         // that messages may hold
 }
 
 // warn tells something on standard error.
 func (e *environment) warn(format string, args ...any) {
 	if !e.quiet {
-		fmt.Fprintf(e.stderr, "codexlag: "+format+"\n", args...)
+		fmt.Fprintf(e.stderr, "codexlag: %s\n", e.public(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -260,7 +265,7 @@ func (e *environment) finish(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}
-	if msg := e.settings.blame(choices(err.Error())); msg != "" {
+	if msg := e.public(e.settings.blame(choices(err.Error()))); msg != "" {
 		fmt.Fprintf(e.stderr, "codexlag: %s\n", msg)
 	}
 	if code == exitUsage {

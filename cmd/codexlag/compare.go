@@ -169,7 +169,7 @@ func (c *compareCmd) twoSets(env *environment, zone *time.Location, options anal
 		if collector.Requests() == 0 {
 			return nil, emptySide([]string{"BEFORE", "AFTER"}[i]+" ("+c.Paths[i]+")", rd)
 		}
-		*set = analyze.Set{Name: c.Paths[i], Inputs: rd.inputs(), Collected: collector}
+		*set = analyze.Set{Name: env.shown(c.Paths[i]), Inputs: rd.inputs(), Collected: collector}
 		s.readings = append(s.readings, rd)
 	}
 	return s, nil

@@ -18,6 +18,7 @@ type explainCmd struct {
 
 	figureFlags
 	colorFlags
+	anonymousFlags
 
 	Timezone string `placeholder:"NAME" group:"Reading" help:"IANA name of the zone of times without one (default: local)."`
 	Format   string `placeholder:"FORMAT" enum:",text,markdown,html" default:"" group:"Output" help:"text, markdown or html (default: text on a terminal, else markdown)."`
@@ -34,6 +35,7 @@ func (c *explainCmd) Run(env *environment) error {
 		return err
 	}
 	path, line := splitPlace(c.Place)
+	env.hide(c.Place, path)
 	if info, err := os.Stat(path); err == nil && info.IsDir() && line > 0 {
 		return usageError("%s is a directory: which file of it has the line %d? codexlag requests %s names them", path, line, path)
 	}

@@ -15,6 +15,7 @@ import (
 type filesCmd struct {
 	pathArgs
 	colorFlags
+	anonymousFlags
 
 	Jobs   int    `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
 	Quiet  bool   `short:"q" group:"Reading" help:"No warnings on standard error."`

@@ -54,6 +54,7 @@ func outputs(env *environment, format string, files []string, color string) ([]o
 		}
 		return []output{o}, nil
 	}
+	env.hide(files...)
 	var l []output
 	for _, path := range files {
 		if path == "-" {

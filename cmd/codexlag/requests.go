@@ -36,6 +36,7 @@ func (c *requestsCmd) Run(env *environment) (err error) {
 	}
 	var w io.Writer = env.stdout
 	if c.Output != "" {
+		env.hide(c.Output)
 		f, err := os.Create(c.Output)
 		if err != nil {
 			return fmt.Errorf("writing the requests: %w", err)
