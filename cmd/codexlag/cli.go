@@ -47,6 +47,7 @@ type cli struct {
 	Explain  explainCmd  `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
 	Files    filesCmd    `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
 	Compare  compareCmd  `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
+	Schema   schemaCmd   `cmd:"" help:"The JSON Schema of what --format json writes."`
 	Version  versionFlag `help:"Print the version and exit." group:"Other"`
 	Config   string      `placeholder:"FILE" group:"Other" help:"Take flags that are not given from this TOML file (see README: Settings)."`
 }
@@ -274,7 +275,7 @@ func (e *environment) finish(err error) int {
 	return code
 }
 
-var notAChoice = regexp.MustCompile(`^--\S+ must be one of (.*) but got "(.*)"$`)
+var notAChoice = regexp.MustCompile(`^\S+ must be one of (.*) but got "(.*)"$`)
 
 // choices mends kong's message about a value that is none of its choices:
 // formats have an empty default, which it offers, and it suggests nothing.
