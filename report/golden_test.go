@@ -71,7 +71,7 @@ func TestGolden(t *testing.T) {
 }
 
 func writeAll(w io.Writer, format string, requests []*analyze.Request) error {
-	rw, err := NewRequestWriter(w, format, nil)
+	rw, err := NewRequestWriter(w, format, nil, TextOptions{Unicode: true})
 	if err != nil {
 		return err
 	}

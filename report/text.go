@@ -204,10 +204,15 @@ func (t *terminal) table(x Table) {
 	for i, row := range cells {
 		t.row(x.Columns, show, widths, row, func(col int) string { return toneANSI[x.Rows[i][col].Tone] })
 	}
+	t.tooNarrow(x.Columns, show)
+}
+
+// tooNarrow names the columns that found no room.
+func (t *terminal) tooNarrow(columns []Column, show []int) {
 	var hidden []string
-	for i, title := range head {
+	for i, c := range columns {
 		if !slices.Contains(show, i) {
-			hidden = append(hidden, title)
+			hidden = append(hidden, t.clean(c.Title))
 		}
 	}
 	if len(hidden) > 0 {

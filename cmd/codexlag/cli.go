@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"codexlag/analyze"
+	"codexlag/parse/pseudonym"
 )
 
 // Exit codes, part of the contract with scripts.
@@ -46,7 +48,9 @@ type cli struct {
 	Explain  explainCmd  `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
 	Files    filesCmd    `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
 	Compare  compareCmd  `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
+	Schema   schemaCmd   `cmd:"" help:"The JSON Schema of what --format json writes."`
 	Version  versionFlag `help:"Print the version and exit." group:"Other"`
+	Config   string      `placeholder:"FILE" group:"Other" help:"Take flags that are not given from this TOML file (see README: Settings)."`
 }
 
 type versionFlag bool
@@ -69,6 +73,8 @@ type inputFlags struct {
 	Quiet      bool `short:"q" group:"Reading" help:"No warnings and no progress on standard error."`
 	NoProgress bool `group:"Reading" help:"No progress on standard error; it is shown only on a terminal."`
 	Strict     bool `group:"Reading" help:"Any unreadable line is an error (exit code 1)."`
+
+	anonymousFlags
 }
 
 // figureFlags shape the figures.
@@ -97,6 +103,10 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	)
 	if err != nil {
 		panic(err) // the grammar above is wrong
+	}
+	env.settings = &settings{grammar: newGrammar(parser.Model)}
+	if err := kong.Resolvers(env.settings).Apply(parser); err != nil {
+		panic(err)
 	}
 	args = asMeant(args)
 	if wantsVersion(args) {
@@ -214,12 +224,15 @@ type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	quiet          bool
+	settings       *settings
+	names          *pseudonym.Names // nil unless the run is anonymous
+	paths          []string         // that messages may hold
 }
 
 // warn tells something on standard error.
 func (e *environment) warn(format string, args ...any) {
 	if !e.quiet {
-		fmt.Fprintf(e.stderr, "codexlag: "+format+"\n", args...)
+		fmt.Fprintf(e.stderr, "codexlag: %s\n", e.public(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -244,7 +257,10 @@ func (e *environment) finish(err error) int {
 	code := exitIO
 	var exit *exitError
 	var parse *kong.ParseError
+	var config *configError
 	switch {
+	case errors.As(err, &config):
+		code, err = config.code, config // without the flag that was first to ask for it
 	case errors.As(err, &exit):
 		code = exit.code
 	case errors.As(err, &parse):
@@ -252,12 +268,23 @@ func (e *environment) finish(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}
-	// Formats have an empty default, which kong offers as a choice.
-	if msg := strings.ReplaceAll(err.Error(), `one of "",`, "one of "); msg != "" {
+	if msg := e.public(e.settings.blame(choices(err.Error()))); msg != "" {
 		fmt.Fprintf(e.stderr, "codexlag: %s\n", msg)
 	}
 	if code == exitUsage {
 		fmt.Fprintln(e.stderr, "codexlag: see codexlag --help")
 	}
 	return code
+}
+
+var notAChoice = regexp.MustCompile(`^\S+ must be one of (.*) but got "(.*)"$`)
+
+// choices mends kong's message about a value that is none of its choices:
+// formats have an empty default, which it offers, and it suggests nothing.
+func choices(msg string) string {
+	msg = strings.ReplaceAll(msg, `one of "",`, "one of ")
+	if m := notAChoice.FindStringSubmatch(msg); m != nil {
+		msg += suggest(m[2], strings.Split(strings.ReplaceAll(m[1], `"`, ""), ","))
+	}
+	return msg
 }

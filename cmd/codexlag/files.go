@@ -14,11 +14,12 @@ import (
 // filesCmd lists what was found.
 type filesCmd struct {
 	pathArgs
+	colorFlags
+	anonymousFlags
 
-	Jobs    int    `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
-	Quiet   bool   `short:"q" group:"Reading" help:"No warnings on standard error."`
-	Format  string `placeholder:"FORMAT" enum:",text,markdown,html,json" default:"" group:"Output" help:"text, markdown, html or json (default: text on a terminal, else markdown)."`
-	NoColor bool   `group:"Output" help:"No colours (also: the variable NO_COLOR)."`
+	Jobs   int    `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
+	Quiet  bool   `short:"q" group:"Reading" help:"No warnings on standard error."`
+	Format string `placeholder:"FORMAT" enum:",text,markdown,html,json" default:"" group:"Output" help:"text, markdown, html or json (default: text on a terminal, else markdown)."`
 }
 
 // Run reads the logs whole, so that what it says of them is true.
@@ -42,7 +43,7 @@ func (c *filesCmd) Run(env *environment) error {
 	if c.Format == "json" {
 		err = report.ListingJSON(env.stdout, l)
 	} else {
-		err = writeDocument(env.stdout, c.Format, report.Files(l), terminal(env.stdout, c.NoColor))
+		err = writeDocument(env.stdout, c.Format, report.Files(l), terminal(env.stdout, c.color()))
 	}
 	if err != nil {
 		return fmt.Errorf("writing the list: %w", err)

@@ -23,9 +23,12 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Setenv("TZ", "UTC")
-	for _, v := range []string{"CODEX_HOME", "NO_COLOR"} {
-		os.Unsetenv(v)
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); name == "CODEX_HOME" || name == "NO_COLOR" || strings.HasPrefix(name, variablePrefix) {
+			os.Unsetenv(name)
+		}
 	}
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.TempDir(), "codexlag-test-no-such-folder")) // no settings of whoever runs the tests
 	os.Exit(m.Run())
 }
 

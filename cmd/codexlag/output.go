@@ -30,23 +30,35 @@ type output struct {
 
 var endings = map[string]string{".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html", ".htm": "html", ".json": "json", ".csv": "csv"}
 
+// colorFlags say when output is coloured.
+type colorFlags struct {
+	Color   string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" group:"Output" help:"Colours: auto (on a terminal), always (text for less -R), never."`
+	NoColor bool   `group:"Output" help:"As --color never (also: the variable NO_COLOR)."`
+}
+
+// color is when to colour: auto, always or never.
+func (f *colorFlags) color() string {
+	if f.NoColor {
+		return "never"
+	}
+	return f.Color
+}
+
 // outputs lists where a report goes: the files of -o, else standard output.
 // format is that of --format, "" where it was not given.
-func outputs(env *environment, format string, files []string, noColor bool) ([]output, error) {
+func outputs(env *environment, format string, files []string, color string) ([]output, error) {
 	if len(files) == 0 {
-		o := output{format: format, stdout: env.stdout, text: terminal(env.stdout, noColor)}
+		o := output{format: format, stdout: env.stdout, text: terminal(env.stdout, color)}
 		if o.format == "" {
-			o.format = "markdown"
-			if isTerminal(env.stdout) {
-				o.format = "text"
-			}
+			o.format = plainFormat(env.stdout, o.text)
 		}
 		return []output{o}, nil
 	}
+	env.hide(files...)
 	var l []output
 	for _, path := range files {
 		if path == "-" {
-			o, err := outputs(env, format, nil, noColor)
+			o, err := outputs(env, format, nil, color)
 			if err != nil {
 				return nil, err
 			}
@@ -129,19 +141,39 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// terminal tells what the standard output can show.
-func terminal(w io.Writer, noColor bool) report.TextOptions {
-	o := report.TextOptions{Unicode: true}
+// plainFormat is the readable format for where no other is asked for.
+func plainFormat(w io.Writer, o report.TextOptions) string {
+	if isTerminal(w) || o.Color {
+		return "text"
+	}
+	return "markdown"
+}
+
+// terminal tells what the standard output can show. With colours always, it is
+// taken for a pager on the terminal that standard error is on.
+func terminal(w io.Writer, color string) report.TextOptions {
+	o := report.TextOptions{Unicode: true, Color: color == "always"}
 	if !isTerminal(w) {
+		if o.Color {
+			o.Width, o.Unicode = columns(os.Stderr), hasUnicode()
+		}
 		return o
 	}
-	f := w.(*os.File)
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-		o.Width = width
+	o.Width = columns(w.(*os.File))
+	if color == "auto" {
+		o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
-	o.Color = !noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	o.Unicode = hasUnicode()
 	return o
+}
+
+// columns is the width of a terminal; 0 where f is none.
+func columns(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // hasUnicode looks whether the locale has UTF-8; without any hint it is assumed.

@@ -17,14 +17,14 @@ type reportCmd struct {
 	pathArgs
 	inputFlags
 	figureFlags
+	colorFlags
 
 	By     []string `placeholder:"KEY" group:"Figures" help:"Group by ${dimensions}. Repeatable."`
 	Top    int      `default:"10" placeholder:"N" group:"Figures" help:"List the slowest N requests (default ${default})."`
 	SLOMin string   `name:"slo-min" placeholder:"SHARE" group:"Figures" help:"Exit with 3 when a smaller share of the requests keeps the limits of --slo, such as 90%."`
 
-	Format  string   `placeholder:"FORMAT" enum:",markdown,text,html,json,csv" default:"" group:"Output" help:"markdown, text, html, json or csv (default: text on a terminal, else markdown)."`
-	Output  []string `short:"o" placeholder:"FILE" sep:"none" group:"Output" help:"Write the report to FILE instead, in the format of its ending (.md .txt .html .json .csv). Repeatable."`
-	NoColor bool     `group:"Output" help:"No colours (also: the variable NO_COLOR)."`
+	Format string   `placeholder:"FORMAT" enum:",markdown,text,html,json,csv" default:"" group:"Output" help:"markdown, text, html, json or csv (default: text on a terminal, else markdown)."`
+	Output []string `short:"o" placeholder:"FILE" sep:"none" group:"Output" help:"Write the report to FILE instead, in the format of its ending (.md .txt .html .json .csv). Repeatable."`
 }
 
 // Run reads the logs and writes the report.
@@ -51,7 +51,7 @@ func (c *reportCmd) Run(env *environment) error {
 			return err
 		}
 	}
-	outputs, err := outputs(env, c.Format, c.Output, c.NoColor)
+	outputs, err := outputs(env, c.Format, c.Output, c.color())
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func dimensions(names []string) ([]analyze.Dimension, error) {
 	for _, n := range names {
 		d, err := analyze.ParseDimension(strings.TrimSpace(n))
 		if err != nil {
-			return nil, usageError("--by: %v", err)
+			return nil, usageError("--by: %v%s", err, suggest(n, dimensionNames()))
 		}
 		if !slices.Contains(l, d) {
 			l = append(l, d)

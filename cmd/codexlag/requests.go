@@ -17,6 +17,7 @@ type requestsCmd struct {
 	pathArgs
 	inputFlags
 	figureFlags
+	colorFlags
 
 	Format string `placeholder:"FORMAT" enum:",text,csv,ndjson" default:"" group:"Output" help:"text (a table), csv or ndjson (default: by the ending of -o, else text)."`
 	Output string `short:"o" placeholder:"FILE" group:"Output" help:"Write to FILE instead (.csv, .ndjson, .txt)."`
@@ -35,6 +36,7 @@ func (c *requestsCmd) Run(env *environment) (err error) {
 	}
 	var w io.Writer = env.stdout
 	if c.Output != "" {
+		env.hide(c.Output)
 		f, err := os.Create(c.Output)
 		if err != nil {
 			return fmt.Errorf("writing the requests: %w", err)
@@ -57,7 +59,11 @@ func (c *requestsCmd) Run(env *environment) (err error) {
 			format = "text"
 		}
 	}
-	out, err := report.NewRequestWriter(w, format, zone)
+	screen := report.TextOptions{Unicode: true}
+	if c.Output == "" {
+		screen = terminal(env.stdout, c.color())
+	}
+	out, err := report.NewRequestWriter(w, format, zone, screen)
 	if err != nil {
 		return err
 	}
