@@ -26,6 +26,7 @@ type Collector struct {
 	}
 	slowest     []*Request
 	slowFloor   float64 // ms; at least options.Top requests are known to have as much
+	slowTurns   slowTurns
 	first, last time.Time
 }
 
@@ -72,6 +73,7 @@ func (c *Collector) addRequest(r *record.Request) {
 func (c *Collector) addTurn(t *record.Turn) {
 	o := &c.options
 	c.overall.turns.add(t, o)
+	c.slowTurns.add(t, o)
 	for _, d := range o.By {
 		if key, ok := d.TurnKey(t, o.Location); ok {
 			c.group(d, key).turns.add(t, o)
@@ -141,6 +143,7 @@ func (c *Collector) Merge(o *Collector) {
 		c.quality.flags[i] += n
 	}
 	c.slowest = append(c.slowest, o.slowest...)
+	c.slowTurns.merge(o.slowTurns)
 	c.span(o.first)
 	c.span(o.last)
 }
