@@ -84,11 +84,11 @@ func tpsSpread(g *group, o *Options) *Spread {
 }
 
 // newSpread bins both sets; values above limit are only counted. It is nil
-// where there is no value above 0.
+// where there is no other value above 0.
 func newSpread(clean, noisy tally, limit float64) *Spread {
 	lo, hi := math.Inf(1), 0.0
 	extremes := func(v float64, _ int) {
-		if v > 0 {
+		if v > 0 && v <= limit {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
@@ -97,7 +97,6 @@ func newSpread(clean, noisy tally, limit float64) *Spread {
 	if hi == 0 {
 		return nil
 	}
-	hi = min(hi, max(limit, lo))
 	edges := logEdges(lo, hi)
 	counts := make([][2]int, len(edges)-1)
 	s := &Spread{}

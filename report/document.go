@@ -40,9 +40,10 @@ type Item struct {
 	Text Inline
 	More []Inline
 
-	// Anchor names the point on a page, and Chart the figure that shows what it
-	// is about; both may be "".
-	Anchor, Chart string
+	// Anchor names the point on a page, "" for not at all; Chart leads to the
+	// figure that shows what it is about, if there is one.
+	Anchor string
+	Chart  Link
 }
 
 // Table is a table whose rows have a cell for each column.

@@ -32,7 +32,7 @@ const (
 )
 
 func (d *drawer) ttft() *Figure {
-	f := drawSpread("TTFT", d.TTFT, human.Duration, shortDuration, durationSteps, "prefill")
+	f := drawSpread("TTFT", d.TTFT, timeAxis, "prefill")
 	if f != nil {
 		f.ID, f.Title = "ttft", "Time to first token: distribution (ms, s)"
 	}
@@ -40,7 +40,7 @@ func (d *drawer) ttft() *Figure {
 }
 
 func (d *drawer) tps() *Figure {
-	f := drawSpread("TPS", d.TPS, human.Rate, shortNumber, decimalSteps, "decode")
+	f := drawSpread("TPS", d.TPS, rateAxis, "decode")
 	if f != nil {
 		f.ID, f.Title = "tps", "Output rate: distribution (tokens/s)"
 	}
@@ -54,7 +54,7 @@ const (
 	spreadHeight                  = 282
 )
 
-func drawSpread(what string, s *analyze.Spread, write, label func(float64) string, steps []float64, class string) *Figure {
+func drawSpread(what string, s *analyze.Spread, values axis, class string) *Figure {
 	if s == nil || len(s.Bins) == 0 {
 		return nil
 	}
@@ -65,7 +65,7 @@ func drawSpread(what string, s *analyze.Spread, write, label func(float64) strin
 		noisy += b.Noisy
 	}
 	p := &plot{height: spreadHeight}
-	x := scale{lo: s.Bins[0].From, hi: s.Bins[len(s.Bins)-1].To, from: plotLeft, to: plotRight, log: true, write: label}
+	x := scale{lo: s.Bins[0].From, hi: s.Bins[len(s.Bins)-1].To, from: plotLeft, to: plotRight, log: true, round: values.round, write: values.label}
 	bars := frame{x: x, y: scale{lo: 0, hi: float64(most), from: histogramBottom, to: histogramTop, write: shortNumber}}
 	curve := scale{lo: 0, hi: 1, from: curveBottom, to: curveTop}
 	for _, v := range bars.y.ticks(4, decimalSteps) {
@@ -78,16 +78,16 @@ func drawSpread(what string, s *analyze.Spread, write, label func(float64) strin
 		p.line("grid", x.from, curve.at(v), x.to, curve.at(v))
 		p.text("tick", "end", x.from-5, curve.at(v)+4, fmt.Sprintf("%.0f %%", 100*v))
 	}
-	for _, v := range x.ticks(6, steps) {
-		p.xTick(x.at(v), curveBottom, label(v))
+	for _, v := range x.ticks(6, values.steps) {
+		p.xTick(x.at(v), curveBottom, x.write(v))
 	}
 	drawBins(p, s, &x, &bars.y, class)
 	drawCurves(p, s, &x, &curve, class)
-	marked := markPercentiles(p, s, &x, write)
+	marked := markPercentiles(p, s, &x, values.tell)
 	for i, b := range s.Bins {
-		p.mark("hit", x.at(b.From), histogramTop, x.at(b.To)-x.at(b.From), curveBottom-histogramTop, binTip(s, i, write))
+		p.mark("hit", x.at(b.From), histogramTop, x.at(b.To)-x.at(b.From), curveBottom-histogramTop, binTip(s, i, values.tell))
 	}
-	f := &Figure{svg: p.svg(what + ", histogram above cumulative shares: " + marked), Numbers: spreadTable(s, write)}
+	f := &Figure{svg: p.svg(what + ", histogram above cumulative shares: " + marked), Numbers: spreadTable(s, values.tell)}
 	f.Legend = []Key{{class, "clean, n = " + human.Count(clean)}}
 	if noisy > 0 {
 		f.Legend = append(f.Legend, Key{class + " faint", "noisy, n = " + human.Count(noisy)}, Key{"line " + class, "share of the clean below"}, Key{"line dashed", "share of all below"})

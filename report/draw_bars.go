@@ -66,7 +66,7 @@ func (d *drawer) omitted() string {
 }
 
 const (
-	stackStep   = 38
+	stackStep   = 42
 	stackHeight = 16
 )
 
@@ -259,7 +259,7 @@ func (d *drawer) slowRequests() *Figure {
 			used[part.class] = true
 			to := from + part.ms
 			p.mark(part.class, x.at(from), y+16, max(x.at(to)-x.at(from), 0.6), 12, q.Source+", "+part.name+": "+human.Duration(part.ms)+" of "+human.Duration(*q.Total)+
-				", "+tokensText(q.OutputTokens)+" tokens")
+				", "+tokensText(q.OutputTokens)+" tokens, "+q.Status)
 			from = to
 		}
 	}

@@ -13,13 +13,14 @@ const scatterHeight = 250
 type axis struct {
 	label, tell func(float64) string
 	steps       []float64
+	round       []float64 // of the steps
 }
 
 var (
-	timeAxis   = axis{shortDuration, human.Duration, durationSteps}
-	tokenAxis  = axis{shortNumber, func(v float64) string { return human.Quantity(v) + " tokens" }, decimalSteps}
-	rateAxis   = axis{shortNumber, human.Rate, decimalSteps}
-	flightAxis = axis{shortNumber, func(v float64) string { return human.Number(v) + " in flight" }, decimalSteps}
+	timeAxis   = axis{shortDuration, human.Duration, durationSteps, roundDurations}
+	tokenAxis  = axis{shortNumber, func(v float64) string { return human.Quantity(v) + " tokens" }, decimalSteps, roundDecimals}
+	rateAxis   = axis{shortNumber, human.Rate, decimalSteps, roundDecimals}
+	flightAxis = axis{shortNumber, func(v float64) string { return human.Number(v) + " in flight" }, decimalSteps, roundDecimals}
 )
 
 func (d *drawer) prompt() *Figure {
@@ -107,8 +108,8 @@ func drawScatter(s *analyze.Scatter, x, y axis, logarithmic bool) (*Figure, *plo
 	}
 	p := &plot{height: scatterHeight}
 	fr := &frame{
-		x:      scale{lo: s.MinX, hi: s.MaxX, from: plotLeft, to: plotRight, log: logarithmic, write: x.label},
-		y:      scale{lo: s.MinY, hi: s.MaxY, from: scatterHeight - plotBottom, to: plotTop, log: logarithmic, write: y.label},
+		x:      scale{lo: s.MinX, hi: s.MaxX, from: plotLeft, to: plotRight, log: logarithmic, round: x.round, write: x.label},
+		y:      scale{lo: s.MinY, hi: s.MaxY, from: scatterHeight - plotBottom, to: plotTop, log: logarithmic, round: y.round, write: y.label},
 		xSteps: x.steps, ySteps: y.steps,
 	}
 	p.axes(fr)

@@ -40,6 +40,9 @@ type Link struct{ Anchor, Text string }
 // Figures are the charts of a report. Only pages show them.
 type Figures struct{ Figures []Figure }
 
+// anchor is the figure's place on the page.
+func (f *Figure) anchor() string { return "chart-" + f.ID }
+
 func (Tiles) block()   {}
 func (Figures) block() {}
 
@@ -82,7 +85,10 @@ func (b *builder) tiles() {
 		t = append(t, Tile{"TPS pooled", human.Rate(*v), "Σ tokens / Σ decode time", Decode})
 	}
 	quantile("Total", b.all.Total, human.Duration, NoTone)
-	if s := b.all.Time.PrefillShare; s != nil {
+	if s := b.all.Time.PrefillShare; b.all.Verdict.Basis == analyze.BasisModelled && b.all.RequestModel != nil && b.all.RequestModel.PrefillShare != nil {
+		s = b.all.RequestModel.PrefillShare
+		t = append(t, Tile{"Prefill of the waiting", human.Percent(*s), "decode " + human.Percent(1-*s) + ", modelled", Prefill})
+	} else if s != nil {
 		t = append(t, Tile{"Prefill of the waiting", human.Percent(*s), "decode " + human.Percent(1-*s) + " of " + human.Duration(b.all.Time.Total), Prefill})
 	}
 	if d := b.all.Turns.Duration; d != nil {
@@ -114,14 +120,14 @@ func (b *builder) figures() {
 	for i, finding := range b.r.Findings {
 		if to := chartOf(&finding, f); to != nil {
 			to.From = append(to.From, Link{findingAnchor(i), finding.Title})
-			b.linkFinding(i, to.ID)
+			b.linkFinding(i, Link{to.anchor(), to.Title})
 		}
 	}
 	b.add(Figures{f})
 }
 
 // linkFinding lets the finding's point, which is there already, lead to its chart.
-func (b *builder) linkFinding(i int, chart string) {
+func (b *builder) linkFinding(i int, chart Link) {
 	for _, block := range b.blocks {
 		l, ok := block.(List)
 		for k := range l.Items {

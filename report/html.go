@@ -174,8 +174,8 @@ func (p *page) list(l List) {
 		for _, more := range item.More {
 			p.WriteString("<br>" + htmlInline(more))
 		}
-		if item.Chart != "" {
-			p.WriteString("<br><a href=\"#chart-" + item.Chart + "\">See the chart</a>")
+		if item.Chart != (Link{}) {
+			p.WriteString("<br><a href=\"#" + item.Chart.Anchor + "\">Chart: " + htmlText(item.Chart.Text) + "</a>")
 		}
 		p.WriteString("</li>\n")
 	}
@@ -201,7 +201,7 @@ func (p *page) figures(x Figures) {
 }
 
 func (p *page) figure(f *Figure) {
-	fmt.Fprintf(p, "<figure id=\"chart-%s\" tabindex=\"-1\">\n<figcaption><h3>%s</h3>", f.ID, htmlText(f.Title))
+	fmt.Fprintf(p, "<figure id=\"%s\" tabindex=\"-1\">\n<figcaption><h3>%s</h3>", f.anchor(), htmlText(f.Title))
 	if len(f.Legend) > 0 {
 		p.WriteString("<ul class=\"legend\">")
 		for _, k := range f.Legend {

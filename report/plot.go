@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,6 +80,7 @@ type scale struct {
 	lo, hi   float64
 	from, to float64 // coordinates of lo and hi
 	log      bool
+	round    []float64            // the steps that are left where a logarithmic axis has too many
 	write    func(float64) string // a tick's label
 }
 
@@ -110,20 +112,20 @@ func (s *scale) ticks(most int, steps []float64) []float64 {
 	return nil
 }
 
-// logTicks thins the steps that lie on the scale.
+// logTicks takes the steps that lie on the scale, or the round ones of them,
+// where they would be too many.
 func (s *scale) logTicks(most int, steps []float64) []float64 {
-	var l []float64
-	for _, v := range steps {
-		if v >= s.lo && v <= s.hi {
-			l = append(l, v)
-		}
+	on := func(steps []float64) []float64 {
+		return slices.DeleteFunc(slices.Clone(steps), func(v float64) bool { return v < s.lo || v > s.hi })
+	}
+	l := on(steps)
+	if len(l) > most {
+		l = slices.DeleteFunc(l, func(v float64) bool { return !slices.Contains(s.round, v) })
 	}
 	for len(l) > most {
-		var half []float64
-		for i := 0; i < len(l); i += 2 {
-			half = append(half, l[i])
+		for i := 1; i < len(l); i++ {
+			l = slices.Delete(l, i, i+1)
 		}
-		l = half
 	}
 	if len(l) < 2 {
 		return []float64{s.lo, s.hi}
@@ -135,7 +137,20 @@ func (s *scale) logTicks(most int, steps []float64) []float64 {
 var (
 	decimalSteps  = steps125(-2, 12)
 	durationSteps = append(steps125(0, 2), timeSteps()...)
+
+	roundDecimals  = tens(-2, 12)
+	roundDurations = append(tens(0, 4), 60_000, 600_000, 3_600_000, 36_000_000, 864_000_000)
 )
+
+func tens(from, to int) []float64 {
+	var l []float64
+	for i, v := range steps125(from, to) {
+		if i%3 == 0 {
+			l = append(l, v)
+		}
+	}
+	return l
+}
 
 func steps125(from, to int) []float64 {
 	var l []float64
