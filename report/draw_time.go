@@ -184,6 +184,7 @@ func (d *drawer) hours() *Figure {
 	if hi == 0 {
 		return nil
 	}
+	hi = max(hi, heatSpan*lo)
 	f := &Figure{ID: "hours", Title: "TTFT p50 by weekday and hour (ms, s)",
 		Numbers: &Table{Columns: []Column{{Title: "Hour"}, {Title: "n", Right: true}, {Title: "TTFT p50", Right: true}, {Title: "TTFT p90", Right: true}}}}
 	p, rows := &plot{}, 0
@@ -213,11 +214,8 @@ func (d *drawer) hours() *Figure {
 	for i := range heatLevels {
 		from, to := heatLimit(i, lo, hi), heatLimit(i+1, lo, hi)
 		f.Legend = append(f.Legend, Key{fmt.Sprintf("q q%d", i), human.Duration(from) + " – " + human.Duration(to)})
-		if lo == hi {
-			break
-		}
 	}
-	f.svg = p.svg(fmt.Sprintf("Map of the median TTFT by weekday and hour, from %s to %s, n = %s", human.Duration(lo), human.Duration(hi), human.Count(m.N)))
+	f.svg = p.svg(fmt.Sprintf("Map of the median TTFT by weekday and hour, the lowest %s, n = %s", human.Duration(lo), human.Count(m.N)))
 	f.Note = "n = " + human.Plural(m.N, "request") + ", by the hour in which they ended (" + d.r.Options.Timezone + "); outlined: one request" + d.sampled() + "."
 	return f
 }

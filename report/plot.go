@@ -127,8 +127,8 @@ func (s *scale) logTicks(most int, steps []float64) []float64 {
 			l = slices.Delete(l, i, i+1)
 		}
 	}
-	if len(l) < 2 {
-		return []float64{s.lo, s.hi}
+	if len(l) < 3 { // a short stretch is nearly linear
+		return (&scale{lo: s.lo, hi: s.hi}).ticks(most, steps)
 	}
 	return l
 }
