@@ -164,6 +164,8 @@ const (
 	heatLeft, heatTop = 32, 4
 	heatCell, heatRow = (plotWidth - heatLeft) / 24.0, 22
 	heatLevels        = 5
+	// heatSpan is what the colours span at least: hours that hardly differ look alike.
+	heatSpan = 2
 )
 
 // hours is the map of TTFT p50 by weekday and hour; days without requests are

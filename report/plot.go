@@ -101,13 +101,16 @@ func (s *scale) ticks(most int, steps []float64) []float64 {
 		return s.logTicks(most, steps)
 	}
 	for _, step := range steps {
-		if first, last := math.Ceil(s.lo/step), math.Floor(s.hi/step); int(last-first)+1 <= most {
-			var l []float64
-			for k := first; k <= last; k++ {
-				l = append(l, k*step)
-			}
-			return l
+		first := math.Ceil(s.lo / step)
+		n := math.Floor(s.hi/step) - first + 1
+		if n > float64(most) {
+			continue
 		}
+		var l []float64
+		for i := range int(n) {
+			l = append(l, (first+float64(i))*step)
+		}
+		return l
 	}
 	return nil
 }
