@@ -205,7 +205,7 @@ func FuzzTerminal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, columns int) {
 		for _, o := range []TextOptions{{Width: columns % 200, Unicode: true}, {Width: columns % 200}} {
 			var b strings.Builder
-			d := &Document{Title: s, Blocks: []Block{Heading{2, s}, Paragraph{text(s)}, List{[]Item{{text(s), []Inline{text(s)}}}}, Note{"*", s},
+			d := &Document{Title: s, Blocks: []Block{Heading{2, s}, Paragraph{text(s)}, List{[]Item{{Text: text(s), More: []Inline{text(s)}}}}, Note{"*", s},
 				Table{[]Column{{Title: s, Fit: Shorten}, {Title: "n", Right: true, Drop: 1}, {Title: "m", Fit: Wrap}}, [][]Cell{{nameCell(s), cell(s), cell(s)}}}}}
 			if err := Text(&b, d, o); err != nil {
 				t.Fatal(err)

@@ -17,11 +17,13 @@ func New(r *analyze.Report) *Document {
 		b.all = &analyze.Group{}
 	}
 	b.verdict()
+	b.tiles()
 	b.latency()
 	b.split()
 	b.turns()
 	b.tail()
 	b.findings()
+	b.figures()
 	b.groups()
 	b.noise()
 	b.slowest()

@@ -22,8 +22,9 @@ func Text(w io.Writer, d *Document, o TextOptions) error {
 	}
 	t.prose = max(20, min(t.prose, 100)) // longer lines are hard to read
 	t.line(t.paint(t.clean(d.Title), ansiBold))
-	for i, block := range d.Blocks {
-		if !joined(d.Blocks, i) {
+	blocks := readable(d.Blocks)
+	for i, block := range blocks {
+		if !joined(blocks, i) {
 			t.line("")
 		}
 		t.block(block)

@@ -72,6 +72,9 @@ func (c *reportCmd) Run(env *environment) error {
 		return read.nothing()
 	}
 	r := collector.Report(analyze.Tool{Name: "codexlag", Version: version()}, read.inputs())
+	if slices.ContainsFunc(outputs, func(o output) bool { return o.format == "html" }) {
+		r.Charts = collector.Charts(r)
+	}
 	for _, o := range outputs {
 		if err := o.write(rendering(r)); err != nil {
 			return err
