@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -115,8 +116,16 @@ func (n *Names) Record(r record.Record) record.Record {
 		c.File = n.Path(c.File)
 		c.Session = n.of("session", c.Session)
 		return &c
+	case *record.Rows:
+		c := *r
+		c.File = n.Path(c.File)
+		c.Models = make([]string, len(r.Models))
+		for i, m := range r.Models {
+			c.Models[i] = n.Model(m)
+		}
+		return &c
 	}
-	return r
+	panic(fmt.Sprintf("pseudonym: a %T has no pseudonyms yet", r))
 }
 
 func (n *Names) request(r *record.Request) *record.Request {

@@ -78,7 +78,7 @@ func found(v reflect.Value, at string) (l []string) {
 
 // Every text of every record is gone, those of fields that are yet to be added too.
 func TestNothingIsLeftOfARecord(t *testing.T) {
-	for _, r := range []record.Record{new(record.Request), new(record.Turn), new(record.Dropped)} {
+	for _, r := range []record.Record{new(record.Request), new(record.Turn), new(record.Dropped), new(record.Rows)} {
 		plant(reflect.ValueOf(r).Elem())
 		before := fmt.Sprintf("%+v", r)
 		got := New("").Record(r)
