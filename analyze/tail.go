@@ -1,10 +1,6 @@
 package analyze
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // minTail is the number of requests below which the slowest tenth is not a group.
 const minTail = 20
@@ -198,54 +194,52 @@ func (t *totalTable) merge(o *totalTable) {
 	}
 }
 
-// A totalStep is the requests of one total.
-type totalStep struct {
-	at float64 // ms
-	totalRange
-}
-
-// steps lists the requests by their total, ascending.
-func (t *totalTable) steps() []totalStep {
-	var l []totalStep
-	for ms, c := range t.cells.flushed() {
-		if c.n > 0 {
-			l = append(l, totalStep{float64(ms), totalRange{c, uint64(ms) * 1000 * uint64(c.n)}})
+// totals returns the totals alone, in ms.
+func (t *totalTable) totals() *sample {
+	s := new(sample)
+	if t.cells != nil {
+		s.needTable()
+		for ms, c := range t.cells.flushed() {
+			s.table.counts[ms] = c.n
+			s.tabled += int(c.n)
 		}
 	}
-	for i, c := range t.ranges {
-		l = append(l, totalStep{middle(i), *c})
-	}
 	for i := range t.rows {
-		r := &t.rows[i]
-		s := totalStep{at: float64(r.total) / 1000, totalRange: totalRange{total: uint64(r.total)}}
-		s.add(r)
-		l = append(l, s)
+		s.values = append(s.values, float64(t.rows[i].total)/1000)
 	}
-	slices.SortFunc(l, func(a, b totalStep) int { return cmp.Compare(a.at, b.at) })
-	return l
+	if len(t.ranges) > 0 {
+		s.sketch = &sketch{min: math.Inf(1)}
+		s.sketch.counts.make()
+		for i, c := range t.ranges {
+			s.sketch.n += int(c.n)
+			s.sketch.counts[i] = uint64(c.n)
+			s.sketch.min, s.sketch.max = min(s.sketch.min, middle(i)), max(s.sketch.max, middle(i))
+		}
+	}
+	return s
 }
 
 // cut parts the requests whose total is at or above the quantile p from the others.
 func (t *totalTable) cut(p float64) (above, below tailSet) {
-	steps := t.steps()
-	k, f := quantileRank(p, t.count)
-	seen, low, high := 0, math.NaN(), math.NaN()
-	for _, s := range steps {
-		if seen += int(s.n); seen > k && math.IsNaN(low) {
-			low = s.at
+	at := t.totals().quantile(p)
+	side := func(total float64) *tailSet {
+		if total >= at {
+			return &above
 		}
-		if seen > min(k+1, t.count-1) {
-			high = s.at
-			break
+		return &below
+	}
+	for ms, c := range t.cells.flushed() {
+		if c.n > 0 {
+			side(float64(ms)).add(&totalRange{c, uint64(ms) * 1000 * uint64(c.n)})
 		}
 	}
-	at := low + f*(high-low)
-	for i := range steps {
-		if s := &steps[i]; s.at >= at {
-			above.add(&s.totalRange)
-		} else {
-			below.add(&s.totalRange)
-		}
+	for i, c := range t.ranges {
+		side(middle(i)).add(c)
+	}
+	for i := range t.rows {
+		r := totalRange{total: uint64(t.rows[i].total)}
+		r.totalCell.add(&t.rows[i])
+		side(float64(r.total) / 1000).add(&r)
 	}
 	return above, below
 }
