@@ -42,14 +42,16 @@ const examples = `Examples:
 
 // cli is the command line. kong reads it from the tags.
 type cli struct {
-	Report   reportCmd   `cmd:"" default:"withargs" help:"Read logs and write the report (the default command)."`
-	Requests requestsCmd `cmd:"" help:"One line a request: a table, CSV or NDJSON."`
-	Explain  explainCmd  `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
-	Files    filesCmd    `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
-	Compare  compareCmd  `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
-	Schema   schemaCmd   `cmd:"" help:"The JSON Schema of what --format json writes."`
-	Version  versionFlag `help:"Print the version and exit." group:"Other"`
-	Config   string      `placeholder:"FILE" group:"Other" help:"Take flags that are not given from this TOML file (see README: Settings)."`
+	Report     reportCmd     `cmd:"" default:"withargs" help:"Read logs and write the report (the default command)."`
+	Requests   requestsCmd   `cmd:"" help:"One line a request: a table, CSV or NDJSON."`
+	Explain    explainCmd    `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
+	Files      filesCmd      `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
+	Compare    compareCmd    `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
+	Schema     schemaCmd     `cmd:"" help:"The JSON Schema of what --format json writes."`
+	Completion completionCmd `cmd:"" help:"The script that makes a shell complete codexlag: bash, zsh or fish."`
+	Complete   completeCmd   `cmd:"" name:"__complete" hidden:""`
+	Version    versionFlag   `help:"Print the version and exit." group:"Other"`
+	Config     string        `placeholder:"FILE" group:"Other" help:"Take flags that are not given from this TOML file (see README: Settings)."`
 }
 
 type versionFlag bool
