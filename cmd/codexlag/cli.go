@@ -8,7 +8,6 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,14 +42,18 @@ const examples = `Examples:
 
 // cli is the command line. kong reads it from the tags.
 type cli struct {
-	Report   reportCmd   `cmd:"" default:"withargs" help:"Read logs and write the report (the default command)."`
-	Requests requestsCmd `cmd:"" help:"One line a request: a table, CSV or NDJSON."`
-	Explain  explainCmd  `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
-	Files    filesCmd    `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
-	Compare  compareCmd  `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
-	Schema   schemaCmd   `cmd:"" help:"The JSON Schema of what --format json writes."`
-	Version  versionFlag `help:"Print the version and exit." group:"Other"`
-	Config   string      `placeholder:"FILE" group:"Other" help:"Take flags that are not given from this TOML file (see README: Settings)."`
+	Report     reportCmd     `cmd:"" default:"withargs" help:"Read logs and write the report (the default command)."`
+	Requests   requestsCmd   `cmd:"" help:"One line a request: a table, CSV or NDJSON."`
+	Explain    explainCmd    `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
+	Files      filesCmd      `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
+	Compare    compareCmd    `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
+	Schema     schemaCmd     `cmd:"" help:"The JSON Schema of what --format json writes."`
+	Man        manCmd        `cmd:"" help:"The manual page: codexlag man | man -l -"`
+	Licenses   licensesCmd   `cmd:"" aliases:"licences" help:"The licences of the software that codexlag contains."`
+	Completion completionCmd `cmd:"" help:"The script that makes a shell complete codexlag: bash, zsh or fish."`
+	Complete   completeCmd   `cmd:"" name:"__complete" hidden:""`
+	Version    versionFlag   `help:"Print the version and exit." group:"Other"`
+	Config     string        `placeholder:"FILE" group:"Other" help:"Take flags that are not given from this TOML file (man page: FILES)."`
 }
 
 type versionFlag bool
@@ -110,7 +113,7 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	}
 	args = asMeant(args)
 	if wantsVersion(args) {
-		fmt.Fprintln(stdout, "codexlag", version())
+		fmt.Fprintln(stdout, "codexlag", buildInfo())
 		return exitOK
 	}
 	k, err := parser.Parse(args)
@@ -175,24 +178,6 @@ func commandNames() []string {
 		}
 	}
 	return names
-}
-
-// version names the build: the module's version or the commit it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	if v == "" || v == "(devel)" {
-		v = "devel"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 && !strings.Contains(v, s.Value[:12]) {
-			v += " " + s.Value[:12]
-		}
-	}
-	return v
 }
 
 // help prints the help of a command. That of the program is the help of its

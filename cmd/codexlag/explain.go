@@ -24,6 +24,15 @@ type explainCmd struct {
 	Format   string `placeholder:"FORMAT" enum:",text,markdown,html" default:"" group:"Output" help:"text, markdown or html (default: text on a terminal, else markdown)."`
 }
 
+// Help is the long text of codexlag explain --help.
+func (*explainCmd) Help() string {
+	return `Reports and codexlag requests name the place of every request.
+
+  codexlag explain trace.log                          the slowest request in there
+  codexlag explain trace.log:120
+  codexlag explain --format html trace.log:120 > request.html`
+}
+
 // Run reads the log and explains the request at the line, with its turn.
 func (c *explainCmd) Run(env *environment) error {
 	zone, err := location(c.Timezone)

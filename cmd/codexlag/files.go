@@ -22,6 +22,12 @@ type filesCmd struct {
 	Format string `placeholder:"FORMAT" enum:",text,markdown,html,json" default:"" group:"Output" help:"text, markdown, html or json (default: text on a terminal, else markdown)."`
 }
 
+// Help is the long text of codexlag files --help.
+func (*filesCmd) Help() string {
+	return `  codexlag files
+  codexlag files --format json logs/ | jq '.files[] | select(.timing == "none").path'`
+}
+
 // Run reads the logs whole, so that what it says of them is true.
 func (c *filesCmd) Run(env *environment) error {
 	env.quiet = c.Quiet

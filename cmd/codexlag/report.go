@@ -27,6 +27,14 @@ type reportCmd struct {
 	Output []string `short:"o" placeholder:"FILE" sep:"none" group:"Output" help:"Write the report to FILE instead, in the format of its ending (.md .txt .html .json .csv). Repeatable."`
 }
 
+// Help is the long text of codexlag report --help.
+func (*reportCmd) Help() string {
+	return `  codexlag --by model --by hour --since -7d
+  codexlag --slo ttft=3s,tps=30 --slo-min 95% logs/   exit code 3 when it is not met
+  codexlag --anonymize -o report.html                 fit to be shown to others
+  codexlag --color always | less -R`
+}
+
 // Run reads the logs and writes the report.
 func (c *reportCmd) Run(env *environment) error {
 	env.quiet = c.Quiet

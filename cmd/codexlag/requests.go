@@ -23,6 +23,15 @@ type requestsCmd struct {
 	Output string `short:"o" placeholder:"FILE" group:"Output" help:"Write to FILE instead (.csv, .ndjson, .txt)."`
 }
 
+// Help is the long text of codexlag requests --help.
+func (*requestsCmd) Help() string {
+	return `Times are UTC (RFC 3339) in csv and ndjson; codexlag schema request describes the fields.
+
+  codexlag requests --since today
+  codexlag requests -o requests.csv logs/
+  codexlag requests --format ndjson logs/ | jq -r 'select(.ttft_ms > 5000).source'`
+}
+
 // Run reads the logs and writes a line for each request as it comes.
 func (c *requestsCmd) Run(env *environment) (err error) {
 	env.quiet = c.Quiet
