@@ -85,7 +85,6 @@ func TestQuickstartReports(t *testing.T) {
 	const logs = "testdata/quickstart"
 	golden(t, "quickstart.md", logs)
 	golden(t, "quickstart.txt", "--format", "text", logs)
-	golden(t, "quickstart.html", "--format", "html", logs)
 	golden(t, "quickstart.json", "--format", "json", logs)
 	golden(t, "quickstart.csv", "--format", "csv", logs)
 	golden(t, "quickstart-by-label-and-model.md", "--by", "label", "--by", "model", logs)
