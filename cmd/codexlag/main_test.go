@@ -248,7 +248,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 
 // How many logs are read at once does not show.
 func TestJobsDoNotMatter(t *testing.T) {
-	for _, args := range [][]string{{"--format", "json", "--by", "model", "testdata/quickstart"}, {"requests", "--format", "ndjson", "testdata/quickstart"}} {
+	for _, args := range [][]string{{"--format", "json", "--by", "model", "testdata/quickstart"}, {"--format", "html", "testdata/codexhome", "testdata/quickstart"}, {"requests", "--format", "ndjson", "testdata/quickstart"}} {
 		want := codexlag(t, "", append([]string{"--jobs", "1"}, args...)...)
 		for _, jobs := range []string{"2", "8"} {
 			if got := codexlag(t, "", append([]string{"--jobs", jobs}, args...)...); got != want {
