@@ -79,9 +79,12 @@ type TurnBar struct {
 	Turns
 }
 
-// maxBars bounds the groups that are drawn of one dimension: those with the
-// most waiting come first.
-const maxBars = 12
+// maxBars bounds the groups that are drawn, minBars those of one dimension:
+// those with the most waiting come first.
+const (
+	maxBars = 10
+	minBars = 3
+)
 
 // timeBars takes the bars of all requests and of the groups. Where no groups
 // were asked for, models are.
@@ -115,8 +118,9 @@ func (b *TimeBar) total() float64 { return b.Prefill + b.Decode + b.Unsplit }
 func firstGroups(r *Report) []Keyed {
 	var l []Keyed
 	n := make(map[string]int)
+	most := max(minBars, maxBars/max(1, len(r.Options.By)))
 	for _, k := range r.Groups {
-		if n[k.By]++; n[k.By] <= maxBars {
+		if n[k.By]++; n[k.By] <= most {
 			l = append(l, k)
 		}
 	}

@@ -201,7 +201,7 @@ func TestFindingsOfASample(t *testing.T) {
 	})
 	f := findingCase{}
 	got := f.findings(l)
-	if len(got) != 1 || !strings.Contains(got[0].Evidence, "about 3") || !strings.Contains(got[0].Evidence, fmt.Sprintf("of %s requests (2", human.Count(n))) {
+	if len(got) != 1 || !strings.Contains(got[0].Evidence, "about 6") || !strings.Contains(got[0].Evidence, fmt.Sprintf("of %s requests (2", human.Count(n))) {
 		t.Errorf("%v", got)
 	}
 }

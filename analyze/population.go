@@ -43,7 +43,7 @@ type stored struct {
 // maxRows bounds the memory of a population. Beyond, a sample of the requests
 // is kept that depends on the requests alone, not on the order in which they
 // came; medians and regressions of so many rows do not change by it.
-const maxRows = 1 << 16
+const maxRows = 1 << 17
 
 // A population is the requests one by one, or a sample of them.
 type population struct {

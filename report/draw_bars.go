@@ -82,9 +82,8 @@ func drawStacks(l []stack, id, title, noun, more string) *Figure {
 		s := &l[i]
 		if s.by != by {
 			by = s.by
-			y += 6
 			p.text("head", "start", 0, y+11, "by "+by)
-			y += 14
+			y += 18
 		}
 		drawStack(p, s, y, used)
 		y += stackStep

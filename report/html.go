@@ -193,7 +193,7 @@ func (p *page) tiles(x Tiles) {
 
 func (p *page) figures(x Figures) {
 	p.block(Heading{2, chartsTitle})
-	p.WriteString("<p class=\"note\">Point at a chart, or focus it and use the arrow keys, for its numbers.</p>\n<div class=\"figures\">\n")
+	p.WriteString("<p class=\"note hint\">Point at a chart, or focus it and use the arrow keys, for its numbers.</p>\n<div class=\"figures\">\n")
 	for i := range x.Figures {
 		p.figure(&x.Figures[i])
 	}

@@ -95,7 +95,6 @@ func TestQuickstartReports(t *testing.T) {
 	const logs = "testdata/quickstart"
 	golden(t, "quickstart.md", logs)
 	golden(t, "quickstart.txt", "--format", "text", logs)
-	golden(t, "quickstart.html", "--format", "html", logs)
 	golden(t, "quickstart.json", "--format", "json", logs)
 	golden(t, "quickstart.csv", "--format", "csv", logs)
 	golden(t, "quickstart-by-label-and-model.md", "--by", "label", "--by", "model", logs)
@@ -259,7 +258,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 
 // How many logs are read at once does not show.
 func TestJobsDoNotMatter(t *testing.T) {
-	for _, args := range [][]string{{"--format", "json", "--by", "model", "testdata/quickstart"}, {"requests", "--format", "ndjson", "testdata/quickstart"}} {
+	for _, args := range [][]string{{"--format", "json", "--by", "model", "testdata/quickstart"}, {"--format", "html", "testdata/codexhome", "testdata/quickstart"}, {"requests", "--format", "ndjson", "testdata/quickstart"}} {
 		want := codexlag(t, "", append([]string{"--jobs", "1"}, args...)...)
 		for _, jobs := range []string{"2", "8"} {
 			if got := codexlag(t, "", append([]string{"--jobs", jobs}, args...)...); got != want {
