@@ -1,0 +1,5 @@
+package lang
+
+var chinese = map[string]string{}
+
+var chineseNouns = map[string]string{}
