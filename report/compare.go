@@ -239,10 +239,7 @@ func (b *comparison) groupTable(by string, groups []analyze.KeyedChange) {
 	few, all := false, false
 	for _, k := range groups[:min(maxGroups, len(groups))] {
 		g := k.Group
-		key := nameCell(k.Key)
-		if k.Key == "" {
-			key = cell(b.Text("(not stated)"))
-		}
+		key := b.keyCell(by, k.Key)
 		row := []Cell{key, cell(human.Count(g.Requests[0]) + "+" + human.Count(g.Requests[1]))}
 		for _, r := range []changeRow{{m: g.TTFT, write: human.Duration}, {m: g.TPS, write: human.Number}, {m: g.Total, write: human.Duration}} {
 			moved := r.m.At(50)
@@ -286,11 +283,7 @@ func (b *comparison) oneSided(title, by string, counts []analyze.KeyedCount) {
 		if n > 1 {
 			in = append(in, plain(b.Text(", ")))
 		}
-		key := name(k.Key)
-		if k.Key == "" {
-			key = plain(b.Text("(not stated)"))
-		}
-		in = append(in, key, plain(b.Sprintf(" (%s)", human.Count(k.Requests))))
+		in = append(in, b.keyCell(by, k.Key).Span, plain(b.Sprintf(" (%s)", human.Count(k.Requests))))
 	}
 	if n > maxGroups {
 		in = append(in, plain(b.Sprintf(", … and %s more (see --format json)", human.Count(n-maxGroups))))

@@ -78,10 +78,7 @@ func (b *builder) groupTable(by string, groups []analyze.Keyed) {
 
 func (b *builder) groupRow(k analyze.Keyed, ps []float64) []Cell {
 	g := k.Group
-	key := nameCell(k.Key)
-	if k.Key == "" {
-		key = cell(b.Text("(not stated)"))
-	}
+	key := b.keyCell(k.By, k.Key)
 	n := cell(human.Count(g.Requests))
 	if g.Requests < smallGroup {
 		n.Mark, n.Tone = thinMark, Warn
@@ -95,6 +92,17 @@ func (b *builder) groupRow(k analyze.Keyed, ps []float64) []Cell {
 		row = append(row, quantileCell(g.Total.At(p), human.Duration))
 	}
 	return append(row, b.phaseCell(g.Verdict))
+}
+
+// keyCell names a group. Some dimensions have keys that are words of ours.
+func (b *builder) keyCell(by, key string) Cell {
+	switch {
+	case key == "":
+		return cell(b.Text("(not stated)"))
+	case slices.Contains([]string{"cache", "input-size", "output-size", "status"}, by):
+		return nameCell(b.Word(key))
+	}
+	return nameCell(key)
 }
 
 // thinGroup reports whether a quantile that the group's row shows is marked.

@@ -74,10 +74,9 @@ func (b *builder) prefillModels() Table {
 }
 
 func (b *builder) groupCell(by, key string) Cell {
-	if key == "" {
-		return cell(b.Word(by) + b.Text(" (not stated)"))
-	}
-	return nameCell(b.Word(by) + " " + key)
+	c := b.keyCell(by, key)
+	c.Text = b.Word(by) + " " + c.Text
+	return c
 }
 
 // againstCell says how far a model is from the TTFTs that are known.

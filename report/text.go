@@ -5,17 +5,23 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"codexlag/analyze/lang"
 )
 
 // TextOptions say what a terminal can show.
 type TextOptions struct {
 	Width   int  // columns; 0: tables as wide as they need, prose at 100
 	Color   bool // ANSI colours
-	Unicode bool // otherwise ASCII only
+	Unicode bool // otherwise ASCII only, where the language has a form in it
+	// Language of the heads of a [RequestWriter]; a document has its own.
+	Language lang.Language
 }
 
 // Text writes the document for a terminal.
 func Text(w io.Writer, d *Document, o TextOptions) error {
+	o.Language = d.Language
+	o.Unicode = o.Unicode || o.Language == lang.Chinese
 	t := &terminal{b: bufio.NewWriter(w), TextOptions: o, prose: o.Width}
 	if o.Width <= 0 {
 		t.Width, t.prose = 1<<30, 100
@@ -126,17 +132,17 @@ func (t *terminal) wrap(in Inline, first, rest string) {
 		if s.Style == Strong {
 			style = ansiBold + style
 		}
-		for i, word := range strings.Split(t.clean(s.Text), " ") {
-			space := i > 0 && used > prefix
-			if n := width(word); used > prefix && used+n+1 > t.prose && space {
+		for _, c := range chunks(t.clean(s.Text)) {
+			space := c.space && used > prefix
+			if n := width(c.text); used > prefix && (space && used+n+1 > t.prose || c.breaks && used+n > t.prose) {
 				t.line(strings.TrimRight(line, " "))
 				line, used, prefix, space = rest, width(rest), width(rest), false
 			}
 			if space {
 				line, used = line+" ", used+1
 			}
-			if word != "" {
-				line, used = line+t.paint(word, style), used+width(word)
+			if c.text != "" {
+				line, used = line+t.paint(c.text, style), used+width(c.text)
 			}
 		}
 	}
@@ -217,7 +223,7 @@ func (t *terminal) tooNarrow(columns []Column, show []int) {
 		}
 	}
 	if len(hidden) > 0 {
-		t.wrap(text("(too narrow for: "+strings.Join(hidden, ", ")+")"), "", "")
+		t.wrap(text(t.Language.Sprintf("(too narrow for: %s)", strings.Join(hidden, t.Language.Text(", ")))), "", "")
 	}
 }
 
@@ -309,18 +315,23 @@ func (t *terminal) row(columns []Column, show, widths []int, cells []string, sty
 	}
 }
 
-// wrapWords breaks text at spaces; a word that is too long keeps its line.
+// wrapWords breaks text at spaces and between Chinese characters; a word that
+// is too long keeps its line.
 func wrapWords(s string, limit int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(s) {
-		if line != "" && width(line)+1+width(word) > limit {
+	for _, c := range chunks(strings.Join(strings.Fields(s), " ")) {
+		space := ""
+		if c.space {
+			space = " "
+		}
+		if line != "" && (c.space || c.breaks) && width(line+space+c.text) > limit {
 			lines, line = append(lines, line), ""
 		}
 		if line != "" {
-			line += " "
+			line += space
 		}
-		line += word
+		line += c.text
 	}
 	return append(lines, line)
 }

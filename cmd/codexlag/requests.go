@@ -18,6 +18,7 @@ type requestsCmd struct {
 	inputFlags
 	figureFlags
 	colorFlags
+	languageFlags
 
 	Format string `placeholder:"FORMAT" enum:",text,csv,ndjson" default:"" group:"Output" help:"text (a table), csv or ndjson (default: by the ending of -o, else text)."`
 	Output string `short:"o" placeholder:"FILE" group:"Output" help:"Write to FILE instead (.csv, .ndjson, .txt)."`
@@ -72,6 +73,7 @@ func (c *requestsCmd) Run(env *environment) (err error) {
 	if c.Output == "" {
 		screen = terminal(env.stdout, c.color())
 	}
+	screen.Language = c.Lang
 	out, err := report.NewRequestWriter(w, format, zone, screen)
 	if err != nil {
 		return err
