@@ -125,15 +125,15 @@ func unreadable(f *facts) []found {
 	if n == 0 {
 		return nil
 	}
-	severity, of := SeverityInfo, ""
+	severity, lost := SeverityInfo, lang.Plural(f.Language, n, "line")
 	if lines := f.inputs.Lines; lines > 0 {
-		of = f.Sprintf(" of %s", human.Count(lines))
+		lost = f.Sprintf("%s of %s", lost, human.Count(lines))
 		if float64(n) >= manyUnreadable*float64(lines) {
 			severity = SeverityWarn
 		}
 	}
 	return one(severity, "unreadable", 0, f.Text("Some lines could not be read"),
-		f.Sprintf("%s%s left out, mostly (%s) for this reason: %s", lang.Plural(f.Language, n, "line"), of, human.Count(f.quality.Skipped[why]), f.Word(reasonText[why])),
+		f.Sprintf("%s left out, mostly (%s) for this reason: %s", lost, human.Count(f.quality.Skipped[why]), f.Word(reasonText[why])),
 		f.Text("A cut last line is normal while Codex writes; for the rest codexlag files names the files, and --strict makes it an error"))
 }
 

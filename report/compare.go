@@ -51,7 +51,7 @@ type changeRow struct {
 func (b *comparison) changeRows(g *analyze.GroupChange) []changeRow {
 	return []changeRow{
 		{"TTFT", g.TTFT, human.Duration, true},
-		{"TPS " + b.Word(g.TPS.Samples) + ", tok/s", g.TPS, human.Number, false},
+		{b.Sprintf("TPS %s, tok/s", b.Word(g.TPS.Samples)), g.TPS, human.Number, false},
 		{b.Text("TPOT (clean)"), g.TPOT, human.Duration, true},
 		{b.Text("Total"), g.Total, human.Duration, true},
 		{b.Text("Output tokens"), g.OutputTokens, human.Quantity, false},

@@ -110,7 +110,7 @@ func (b *builder) ttftCounts(f File) string {
 	var parts []string
 	for _, q := range []string{"measured", "derived", "estimated", "bound", "none"} {
 		if n := f.TTFT[q]; n > 0 {
-			parts = append(parts, human.Count(n)+" "+b.Word(q))
+			parts = append(parts, b.Sprintf("%s %s", human.Count(n), b.Word(q)))
 		}
 	}
 	return strings.Join(parts, b.Text(", "))

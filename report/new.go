@@ -106,16 +106,16 @@ func (b *builder) scope() string {
 		what string
 	}{{b.all.Failed, b.Text("failed")}, {b.all.Aborted, b.Text("aborted")}, {b.all.Warmup, b.Text("warm-up")}} {
 		if x.n > 0 {
-			not = append(not, human.Count(x.n)+" "+x.what)
+			not = append(not, b.Sprintf("%s %s", human.Count(x.n), x.what))
 		}
 	}
 	if len(not) > 0 {
 		s += b.Sprintf(" (%s)", strings.Join(not, b.Text(", ")))
 	}
 	if n := b.all.Turns.Count; n > 0 {
-		s = b.Sprintf("%s and %s", s, lang.Plural(b.Language, n, "turn"))
+		s += b.Sprintf(" and %s", lang.Plural(b.Language, n, "turn"))
 	}
-	s = b.Sprintf("%s in %s", s, lang.Plural(b.Language, b.r.Inputs.Files, "file"))
+	s += b.Sprintf(" in %s", lang.Plural(b.Language, b.r.Inputs.Files, "file"))
 	if first, last := b.r.Inputs.First, b.r.Inputs.Last; first != nil && last != nil {
 		from, to := b.time(*first)[:len("2006-01-02 15:04")], b.time(*last)[:len("2006-01-02 15:04")]
 		if from[:len("2006-01-02")] == to[:len("2006-01-02")] {

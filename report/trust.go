@@ -82,7 +82,7 @@ func (b *builder) quality() {
 	for _, x := range []struct{ quality, word string }{{"measured", b.Text("measured")}, {"derived", b.Text("derived")},
 		{"estimated", b.Text("estimated")}, {"bound", b.Text("only bounded")}, {"none", b.Text("unknown")}} {
 		if n := q.TTFT[x.quality]; n > 0 {
-			from = append(from, human.Count(n)+" "+x.word)
+			from = append(from, b.Sprintf("%s %s", human.Count(n), x.word))
 		}
 	}
 	if len(from) > 0 {
@@ -95,7 +95,7 @@ func (b *builder) quality() {
 	}{{q.Repeats, b.Text("repeated usage records")}, {q.Replayed, b.Text("replayed from a parent session")},
 		{q.Duplicates, b.Text("duplicates from other copies of a log")}, {q.Merged, b.Text("merged from two logs")}} {
 		if x.n > 0 {
-			copies = append(copies, human.Count(x.n)+" "+x.what)
+			copies = append(copies, b.Sprintf("%s %s", human.Count(x.n), x.what))
 		}
 	}
 	if len(copies) > 0 {

@@ -74,7 +74,7 @@ func (b *builder) turns() {
 		what string
 	}{{t.Failed, b.Text("failed")}, {t.Aborted, b.Text("aborted")}, {t.Unfinished, b.Text("unfinished")}} {
 		if x.n > 0 {
-			s += b.Text("; ") + human.Count(x.n) + " " + x.what
+			s += b.Text("; ") + b.Sprintf("%s %s", human.Count(x.n), x.what)
 		}
 	}
 	if t.TTFT != nil {
@@ -162,7 +162,7 @@ func (b *builder) findings() {
 			{Text: b.severityLabel(f.Severity) + b.Text(": ") + b.sentence(f.Title), Style: Strong, Tone: severityTone(f.Severity)},
 		}}
 		if f.Evidence != "" {
-			item.Text = append(item.Text, plain(b.Text(" ")+b.sentence(f.Evidence)))
+			item.Text = append(item.Text, plain(" "+b.sentence(f.Evidence)))
 		}
 		if f.Advice != "" {
 			item.More = append(item.More, text(b.Sprintf("What to do: %s", b.sentence(f.Advice))))
