@@ -26,15 +26,15 @@ func chunks(s string) []chunk {
 	for i, word := range strings.Split(s, " ") {
 		space := i > 0
 		from := 0
+		first, _ := utf8.DecodeRuneInString(word)
 		var last rune // before at
 		for at, r := range word {
 			if at > 0 && mayBreak(last, r) {
-				l = append(l, chunk{word[from:at], space, from > 0})
+				l = append(l, chunk{word[from:at], space, from > 0 || ideograph(first)})
 				from, space = at, false
 			}
 			last = r
 		}
-		first, _ := utf8.DecodeRuneInString(word)
 		l = append(l, chunk{word[from:], space, from > 0 || ideograph(first)})
 	}
 	return l

@@ -85,7 +85,7 @@ func (b *builder) verdict() {
 	if v.Confidence != "" {
 		doubts := ""
 		if len(v.Doubts) > 0 {
-			doubts = " — " + strings.Join(v.Doubts, b.Text("; "))
+			doubts = b.Text(" — ") + strings.Join(v.Doubts, b.Text("; "))
 		}
 		basis := ""
 		if v.Basis != "" && v.Phase != analyze.PhaseNone && v.Phase != "" {

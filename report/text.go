@@ -100,7 +100,7 @@ func indent(mark string) int {
 func (t *terminal) heading(h Heading) {
 	s := t.clean(h.Text)
 	if h.Level > 2 {
-		t.line(t.paint(s+":", ansiBold))
+		t.line(t.paint(s+t.Language.Text(":"), ansiBold))
 		return
 	}
 	rule := "─"

@@ -195,6 +195,54 @@ func TestWordsHaveTranslations(t *testing.T) {
 	}
 }
 
+// What parse says of logs is said by way of Word too: it knows no languages.
+func TestWordsOfParseHaveTranslations(t *testing.T) {
+	for _, dir := range []string{"../../parse", "../../parse/source"} {
+		c, files := constants{}, []*ast.File{}
+		for _, name := range []string{"hint.go", "walk.go", "never.go"} {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				continue // in the other directory
+			}
+			c.collect(f)
+			files = append(files, f)
+		}
+		if len(files) == 0 {
+			t.Errorf("%s: no file that says something", dir)
+		}
+		for _, f := range files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				for _, e := range saidBy(n) {
+					if word, ok := c.value(e); ok && word != "" && chinese[word] == "" {
+						t.Errorf("%s: no translation of %q", dir, word)
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// saidBy returns what a node gives to a reader: a result, a reason to skip, the
+// second of a pair.
+func saidBy(n ast.Node) []ast.Expr {
+	switch n := n.(type) {
+	case *ast.ReturnStmt:
+		return n.Results
+	case *ast.KeyValueExpr:
+		return []ast.Expr{n.Value}
+	case *ast.CompositeLit:
+		if _, of := n.Type.(*ast.Ident); len(n.Elts) == 2 && !of {
+			return n.Elts[1:]
+		}
+	case *ast.CallExpr:
+		if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "skip" {
+			return n.Args[1:]
+		}
+	}
+	return nil
+}
+
 var verb = regexp.MustCompile(`%(?:\[(\d+)\])?([-+# 0]*\d*(?:\.\d+)?[a-zA-Z%])`)
 
 // verbs lists what a format does with each argument: 1s 2d.
