@@ -69,6 +69,7 @@ type live struct {
 	status  string
 
 	lines chan shown    // to the screen
+	ready chan struct{} // closed when all was read that was there at first
 	deaf  chan struct{} // closed when nothing can be shown any more
 
 	mu        sync.Mutex
@@ -103,7 +104,7 @@ func (c *reportCmd) follow(env *environment, zone *time.Location, options analyz
 	l := &live{
 		options: &options, zone: zone, collector: analyze.NewCollector(options), windows: analyze.NewWindows(&options, longWindow),
 		sources: make(map[string]origin), meter: new(parse.Meter),
-		lines: make(chan shown, maxWaiting), deaf: make(chan struct{}),
+		lines: make(chan shown, maxWaiting), ready: make(chan struct{}), deaf: make(chan struct{}),
 		status: "Ctrl-C ends it with the report",
 	}
 	if c.Listen != "" {
@@ -248,6 +249,7 @@ func (l *live) setCaughtUp() {
 	defer l.mu.Unlock()
 	l.caughtUp = true
 	l.changes++
+	close(l.ready)
 }
 
 // report is the report of what was read so far, and a number that differs when
@@ -277,11 +279,14 @@ func (l *live) rewrite(env *environment, outputs []output, every time.Duration, 
 	defer signal.Stop(hangUp)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	ready := l.ready
 	written, failing := 0, false
 	for {
 		select {
 		case <-stop:
 			return
+		case <-ready:
+			ready = nil
 		case <-tick.C:
 		case <-hangUp:
 			written = 0
@@ -340,6 +345,7 @@ func (l *live) show(s *screen) error {
 		defer t.Stop()
 		tick = t.C
 	}
+	ready := l.ready
 	for open := true; open; {
 		var lines []shown
 		select {
@@ -347,6 +353,8 @@ func (l *live) show(s *screen) error {
 			if open = ok; ok {
 				lines = l.waiting(line)
 			}
+		case <-ready:
+			ready = nil
 		case <-tick:
 		case <-resized:
 		}
