@@ -2,8 +2,8 @@ package report
 
 import (
 	"bufio"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -208,7 +208,7 @@ func liveRow(w LiveWindow) []Cell {
 	}
 	flight := human.Undefined
 	if f.InFlight != nil {
-		flight = human.Number(math.Round(*f.InFlight*100) / 100)
+		flight = strconv.FormatFloat(*f.InFlight, 'f', 2, 64)
 	}
 	return []Cell{cell(w.Name), cell(n), cell(ttft[0]), cell(ttft[1]), cell(rate(f.TPSClean)), cell(rate(f.TPSPooled)),
 		{Span: Span{Text: share(f.Prefill, split), Tone: Prefill}}, {Span: Span{Text: share(f.Decode, split), Tone: Decode}},

@@ -363,9 +363,7 @@ func (l *live) show(s *screen) error {
 			view = l.view()
 		}
 		if err := s.update(lines, view); err != nil {
-			close(l.deaf)
-			for range l.lines { // nobody is to wait for a screen that is gone
-			}
+			close(l.deaf) // nobody is to wait for a screen that is gone
 			return err
 		}
 		if s.tty != nil && open {
