@@ -252,11 +252,13 @@ func TestFollowExitCodes(t *testing.T) {
 		{"an address in use", []string{"--listen", addr, log}, exitIO, "another port"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := followed(t, append(c.args, "-o", filepath.Join(t.TempDir(), "x.md"))...)
-			select {
-			case code := <-f.code:
-				f.code <- code
-			case <-time.After(500 * time.Millisecond): // it follows: enough time to have read
+			out := filepath.Join(t.TempDir(), "x.md")
+			f := followed(t, append(c.args, "-o", out)...)
+			switch c.code {
+			case exitGate:
+				readyFor(t, out)
+			case exitNothing:
+				time.Sleep(2 * time.Second) // nothing tells from outside that there is nothing
 			}
 			if code := f.end(); code != c.code || !strings.Contains(f.stderr.String(), c.says) {
 				t.Errorf("exit %d, want %d; stderr %q", code, c.code, f.stderr.String())
