@@ -7,6 +7,7 @@ package analyze
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -25,12 +26,16 @@ type Collector struct {
 		flags   [len(flagOrder)]int
 	}
 	slowest     []*Request
-	slowFloor   float64 // ms; at least options.Top requests are known to have as much
+	slowFloor   time.Duration // at least options.Top requests are known to have as much
+	unbounded   int           // requests since bound
 	first, last time.Time
 }
 
 // NewCollector returns a collector for figures shaped by o.
 func NewCollector(o Options) *Collector {
+	if o.ExactLimit <= 0 {
+		o.ExactLimit = DefaultExactLimit
+	}
 	c := &Collector{options: o, overall: group{whole: true}, groups: make(map[Dimension]*keyed)}
 	c.quality.skipped = make(map[record.Reason]int)
 	return c
@@ -41,6 +46,12 @@ func (c *Collector) Add(r record.Record) {
 	switch r := r.(type) {
 	case *record.Request:
 		c.addRequest(r)
+	case *record.Rows:
+		var q record.Request
+		for i := range r.List {
+			r.Request(i, &q)
+			c.addRequest(&q)
+		}
 	case *record.Turn:
 		c.addTurn(r)
 	case *record.Dropped:
@@ -55,10 +66,8 @@ func (c *Collector) addRequest(r *record.Request) {
 	for _, d := range o.By {
 		c.group(d, d.Key(r, o.Location)).add(r, &m, o)
 	}
-	for i := range flagOrder {
-		if m.flags&(1<<i) != 0 {
-			c.quality.flags[i]++
-		}
+	for flags := m.flags; flags != 0; flags &= flags - 1 {
+		c.quality.flags[bits.TrailingZeros16(uint16(flags))]++
 	}
 	if r.Merged {
 		c.quality.skipped[record.Merge]++
@@ -67,6 +76,34 @@ func (c *Collector) addRequest(r *record.Request) {
 	if m.hasTotal && r.Status != record.Warmup {
 		c.addSlow(r)
 	}
+	if c.unbounded++; c.unbounded == boundEvery {
+		c.bound()
+	}
+}
+
+// boundEvery is how many requests may come before the memory is looked at again.
+const boundEvery = 1 << 16
+
+// bound lets sketches take over where there are more values than the exact limit.
+func (c *Collector) bound() {
+	c.unbounded = 0
+	c.overall.bound(c.options.ExactLimit)
+	for _, k := range c.groups {
+		for _, g := range k.groups {
+			g.bound(c.options.ExactLimit)
+		}
+	}
+}
+
+func (c *Collector) exact() bool {
+	for _, k := range c.groups {
+		for _, g := range k.groups {
+			if !g.exact() {
+				return false
+			}
+		}
+	}
+	return c.overall.exact()
 }
 
 func (c *Collector) addTurn(t *record.Turn) {
@@ -109,12 +146,12 @@ func (c *Collector) addSlow(r *record.Request) {
 	if top <= 0 {
 		return
 	}
-	if milliseconds(r.Total) < c.slowFloor {
+	if r.Total < c.slowFloor {
 		return
 	}
 	if len(c.slowest) >= 2*top { // sort only once in a while
 		c.slowest = slowestOf(c.slowest, top)
-		c.slowFloor = *c.slowest[top-1].Total
+		c.slowFloor = time.Duration(*c.slowest[top-1].Total*float64(time.Millisecond)) - 1 // however it was rounded
 	}
 	c.slowest = append(c.slowest, NewRequest(r, &c.options))
 }
@@ -157,6 +194,7 @@ func (c *Collector) Skipped(why record.Reason) int { return c.quality.skipped[wh
 // Report computes all figures. The collector can go on collecting.
 func (c *Collector) Report(tool Tool, in Inputs) *Report {
 	o := &c.options
+	c.bound()
 	c.slowest = slowestOf(c.slowest, o.Top)
 	in.First, in.Last = timeOrNil(c.first), timeOrNil(c.last)
 	r := &Report{
@@ -169,6 +207,9 @@ func (c *Collector) Report(tool Tool, in Inputs) *Report {
 		Findings: []Finding{},
 		Slowest:  append([]*Request{}, c.slowest...),
 		Quality:  c.qualityFigures(),
+	}
+	if !c.exact() {
+		r.Options.Exact, r.Options.SketchError = false, num(SketchError)
 	}
 	r.Findings = c.findings(r)
 	return r

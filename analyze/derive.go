@@ -30,7 +30,7 @@ const (
 type metrics struct {
 	ttft, total, decode time.Duration
 	decodeTokens        record.Tokens
-	tps, tpot, share    float64 // tokens/s, ms a token, 0..1
+	tps                 float64 // tokens/s
 
 	hasTTFT   bool // usable, and not after total
 	bounded   bool // ttft is an upper bound
@@ -51,11 +51,11 @@ func derive(r *record.Request, o *Options) metrics {
 	m := metrics{completed: r.Status == record.OK}
 	switch r.Status {
 	case record.Failed:
-		m.flags.set(FlagFailed)
+		m.flags |= failedBit
 	case record.Aborted:
-		m.flags.set(FlagAborted)
+		m.flags |= abortedBit
 	case record.Warmup:
-		m.flags.set(FlagWarmup)
+		m.flags |= warmupBit
 	}
 	m.decodeTokens = decodeTokens(r)
 	if !m.completed {
@@ -81,13 +81,13 @@ func decodeTokens(r *record.Request) record.Tokens {
 
 func (m *metrics) missing(r *record.Request) {
 	if r.Quality == record.None {
-		m.flags.set(NoTTFT)
+		m.flags |= noTTFTBit
 	}
 	if r.Total <= 0 {
-		m.flags.set(NoTotal)
+		m.flags |= noTotalBit
 	}
 	if !r.Output.Known {
-		m.flags.set(NoTokens)
+		m.flags |= noTokensBit
 	}
 }
 
@@ -100,10 +100,10 @@ func (m *metrics) times(r *record.Request) {
 	}
 	if m.ttft > m.total {
 		m.hasTTFT, m.hasTotal = false, false
-		m.flags.set(TTFTAfterTotal)
+		m.flags |= ttftAfterTotalBit
 		return
 	}
-	m.share, m.hasShare = float64(m.ttft)/float64(m.total), true
+	m.hasShare = true
 	m.decode = m.total - m.ttft
 	m.hasDecode = m.decode > 0
 }
@@ -111,36 +111,34 @@ func (m *metrics) times(r *record.Request) {
 func (m *metrics) rates(r *record.Request, o *Options) {
 	n := m.decodeTokens
 	if n.Known && n.N < o.MinTokens {
-		m.flags.set(FewTokens)
+		m.flags |= fewTokensBit
 	}
 	if m.hasDecode && m.decode < minDecode {
-		m.flags.set(ShortDecode)
+		m.flags |= shortDecodeBit
 	}
 	if m.hasDecode && n.Known && n.N >= 1 {
 		m.tps, m.hasTPS = float64(n.N)/m.decode.Seconds(), true
 	}
-	if m.hasDecode && n.Known && n.N >= 2 {
-		m.tpot, m.hasTPOT = milliseconds(m.decode)/float64(n.N-1), true
-	}
+	m.hasTPOT = m.hasDecode && n.Known && n.N >= 2
 	if m.hasTPS && m.tps > maxTPS || m.hasShare && m.decode == 0 && n.N >= 2 {
 		m.burst = true
-		m.flags.set(Burst)
+		m.flags |= burstBit
 	}
 	m.clean = m.hasTPS && m.flags&unclean == 0
 	if m.hasTPS && r.HasReportedTPS {
 		d := math.Abs(r.ReportedTPS - m.tps)
 		if d > tpsMismatchShare*m.tps && d > tpsMismatchRate {
-			m.flags.set(TPSMismatch)
+			m.flags |= tpsMismatchBit
 		}
 	}
 }
 
 func (m *metrics) limits(o *Options) {
 	if m.hasTTFT && !m.burst && m.ttft > o.SLO.TTFT {
-		m.flags.set(SlowStart)
+		m.flags |= slowStartBit
 	}
 	if m.clean && m.tps < o.SLO.TPS {
-		m.flags.set(SlowStream)
+		m.flags |= slowStreamBit
 	}
 }
 
@@ -150,6 +148,13 @@ func (m *metrics) limits(o *Options) {
 func (m *metrics) meets(o *Options) bool {
 	return m.completed && (m.hasTTFT || m.bounded) && m.ttft <= o.SLO.TTFT && m.flags&slowStreamBit == 0
 }
+
+// share returns the share of prefill in the total; it means something only if
+// hasShare.
+func (m *metrics) share() float64 { return float64(m.ttft) / float64(m.total) }
+
+// tpot returns the time per token, in ms; it means something only if hasTPOT.
+func (m *metrics) tpot() float64 { return milliseconds(m.decode) / float64(m.decodeTokens.N-1) }
 
 // phase names the phase that dominates a share of prefill.
 func phase(share float64) string {
@@ -170,34 +175,25 @@ type flagSet uint16
 var flagOrder = [...]Flag{FewTokens, ShortDecode, Burst, NoTTFT, NoTotal, NoTokens, TTFTAfterTotal,
 	TPSMismatch, FlagWarmup, FlagFailed, FlagAborted, SlowStart, SlowStream}
 
-// flagBits are the flags' places in a set.
-var flagBits = func() map[Flag]flagSet {
-	m := make(map[Flag]flagSet, len(flagOrder))
-	for i, f := range flagOrder {
-		m[f] = 1 << i
-	}
-	return m
-}()
+// The flags' places in a set.
+const (
+	fewTokensBit flagSet = 1 << iota
+	shortDecodeBit
+	burstBit
+	noTTFTBit
+	noTotalBit
+	noTokensBit
+	ttftAfterTotalBit
+	tpsMismatchBit
+	warmupBit
+	failedBit
+	abortedBit
+	slowStartBit
+	slowStreamBit
 
-func bit(f Flag) flagSet { return flagBits[f] }
-
-// Flags that every request is asked for.
-var (
-	unclean       = bit(FewTokens) | bit(ShortDecode) | bit(Burst)
-	slowStreamBit = bit(SlowStream)
-	bothSlow      = bit(SlowStart) | bit(SlowStream)
+	unclean  = fewTokensBit | shortDecodeBit | burstBit
+	bothSlow = slowStartBit | slowStreamBit
 )
-
-func (s *flagSet) set(f Flag) { *s |= bit(f) }
-
-func (s flagSet) any(flags ...Flag) bool {
-	for _, f := range flags {
-		if s&bit(f) != 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // list returns the flags of the set in order, never nil.
 func (s flagSet) list() []Flag {

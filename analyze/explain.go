@@ -95,12 +95,12 @@ func (e *Explanation) times(r *record.Request, m *metrics) {
 		e.step("total", "the log states it", exact(r.Total))
 	}
 	switch {
-	case m.flags.any(TTFTAfterTotal):
+	case m.flags&ttftAfterTotalBit != 0:
 		e.step("decode", fmt.Sprintf("the TTFT lies %s behind the end: one of the two is wrong", exact(r.TTFT-r.Total)), human.Undefined)
 	case m.hasShare:
 		e.step("decode", fmt.Sprintf("total − TTFT = %s − %s", exact(m.total), exact(m.ttft)), exact(m.decode))
 		e.step("prefill share", fmt.Sprintf("TTFT / total = %s / %s; prefill from %s, decode up to %s", exact(m.ttft), exact(m.total),
-			human.Percent(prefillFrom), human.Percent(decodeUpTo)), human.Percent(m.share)+": "+phase(m.share))
+			human.Percent(prefillFrom), human.Percent(decodeUpTo)), human.Percent(m.share())+": "+phase(m.share()))
 	default:
 		e.step("decode", "needs a TTFT and a total", human.Undefined)
 	}
@@ -126,7 +126,7 @@ func (e *Explanation) rates(r *record.Request, m *metrics) {
 	e.step("TPS", fmt.Sprintf("decode tokens / decode = %s / %s; error 1/%d + 1/%s = %s", human.Count(n.N), exact(m.decode), n.N,
 		strconv.FormatFloat(milliseconds(m.decode), 'f', -1, 64), human.Percent(relative)), human.Rate(m.tps)+" "+human.RelativeError(relative))
 	if m.hasTPOT {
-		e.step("TPOT", fmt.Sprintf("decode / (decode tokens − 1) = %s / %s", exact(m.decode), human.Count(n.N-1)), human.Duration(m.tpot))
+		e.step("TPOT", fmt.Sprintf("decode / (decode tokens − 1) = %s / %s", exact(m.decode), human.Count(n.N-1)), human.Duration(m.tpot()))
 	}
 	if r.HasReportedTPS {
 		e.step("TPS as the log prints it", "kept beside, never used", human.Rate(r.ReportedTPS))

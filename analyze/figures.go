@@ -50,9 +50,12 @@ type OptionsOut struct {
 	Percentiles    []float64 `json:"percentiles"`
 	QuantileMethod string    `json:"quantile_method"`
 	Exact          bool      `json:"exact"`
-	Timezone       string    `json:"timezone"`
-	SLO            SLOLimits `json:"slo"`
-	By             []string  `json:"by"`
+	// SketchError is how far a percentile may be from the exact one, as a share
+	// of it, where Exact is false.
+	SketchError *float64  `json:"sketch_error,omitempty"`
+	Timezone    string    `json:"timezone"`
+	SLO         SLOLimits `json:"slo"`
+	By          []string  `json:"by"`
 }
 
 // SLOLimits are the limits that a request must keep.

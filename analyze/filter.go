@@ -53,6 +53,11 @@ func (c Condition) holds(value string) bool {
 	})
 }
 
+// KeepsAll reports whether everything passes.
+func (f *Filter) KeepsAll() bool {
+	return f.Since.IsZero() && f.Until.IsZero() && len(f.Where) == 0
+}
+
 // Keeps reports whether r passes.
 func (f *Filter) Keeps(r *record.Request) bool {
 	if !f.inTime(r.End) {

@@ -148,7 +148,7 @@ func bufferedStream(f *facts) []found {
 			continue
 		}
 		splits++
-		if w.flags&burstFlag != 0 {
+		if w.flags&burstBit != 0 {
 			bursts++
 			waited += w.total
 		}

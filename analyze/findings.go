@@ -120,18 +120,12 @@ func (f *facts) count(rows int) string {
 	return s
 }
 
-var (
-	burstFlag = bit(Burst)
-	shortFlag = bit(ShortDecode)
-	noisyFlag = bit(FewTokens) | bit(ShortDecode)
-)
-
 // minSteady: fewer tokens have too few gaps between them for a rate.
 const minSteady = 16
 
 // firstToken returns the request's TTFT in ms, if it has one that counts.
 func (w *row) firstToken() (ms float64, ok bool) {
-	if !w.ok() || w.ttft < 0 || w.flags&burstFlag != 0 {
+	if !w.ok() || w.ttft < 0 || w.flags&burstBit != 0 {
 		return 0, false
 	}
 	return float64(w.ttft) / 1000, true
@@ -140,10 +134,10 @@ func (w *row) firstToken() (ms float64, ok bool) {
 // streamRate returns the request's TPS, if it has one that is not of a burst;
 // clean says whether it is also not noisy.
 func (w *row) streamRate() (tps float64, clean, ok bool) {
-	if !w.ok() || w.ttft < 0 || w.total <= w.ttft || w.decodeTokens < 1 || w.flags&burstFlag != 0 {
+	if !w.ok() || w.ttft < 0 || w.total <= w.ttft || w.decodeTokens < 1 || w.flags&burstBit != 0 {
 		return 0, false, false
 	}
-	return float64(w.decodeTokens) / (float64(w.total-w.ttft) / 1e6), w.flags&noisyFlag == 0, true
+	return float64(w.decodeTokens) / (float64(w.total-w.ttft) / 1e6), w.flags&(fewTokensBit|shortDecodeBit) == 0, true
 }
 
 // waited is the time of the request, in µs, as far as it is known.
@@ -153,7 +147,7 @@ func (w *row) waited() int64 { return max(0, w.total) }
 // few requests of an agent are, but is no rate of a handful of tokens.
 func (w *row) steadyRate() (tps float64, ok bool) {
 	tps, _, ok = w.streamRate()
-	return tps, ok && w.flags&shortFlag == 0 && w.decodeTokens >= minSteady
+	return tps, ok && w.flags&shortDecodeBit == 0 && w.decodeTokens >= minSteady
 }
 
 // rowsWith returns the rows that have a figure, in order.

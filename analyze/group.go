@@ -70,16 +70,16 @@ func (g *group) tally(r *record.Request, m *metrics, o *Options) {
 
 func (g *group) addMetrics(r *record.Request, m *metrics) {
 	if m.hasTTFT && !m.burst {
-		g.ttft.add(milliseconds(m.ttft))
+		g.ttft.addTime(m.ttft)
 	}
 	if m.hasTotal {
-		g.total.add(milliseconds(m.total))
+		g.total.addTime(m.total)
 	}
 	if m.hasDecode {
-		g.decode.add(milliseconds(m.decode))
+		g.decode.addTime(m.decode)
 	}
 	if r.Output.Known {
-		g.output.add(float64(r.Output.N))
+		g.output.addCount(r.Output.N)
 	}
 	if m.hasTPS {
 		g.tpsAll.add(m.tps)
@@ -89,7 +89,7 @@ func (g *group) addMetrics(r *record.Request, m *metrics) {
 	if m.clean {
 		g.tpsClean.add(m.tps)
 		if m.hasTPOT {
-			g.tpot.add(m.tpot)
+			g.tpot.add(m.tpot())
 		}
 	}
 }
@@ -116,9 +116,9 @@ func (g *group) merge(o *group) {
 	g.failed += o.failed
 	g.aborted += o.aborted
 	g.warmup += o.warmup
-	for _, s := range [...][2]*sample{{&g.ttft, &o.ttft}, {&g.total, &o.total}, {&g.decode, &o.decode},
-		{&g.tpsAll, &o.tpsAll}, {&g.tpsClean, &o.tpsClean}, {&g.tpot, &o.tpot}, {&g.output, &o.output}} {
-		s[0].merge(s[1])
+	others := o.samples()
+	for i, s := range g.samples() {
+		s.merge(others[i])
 	}
 	g.splits += o.splits
 	g.splitPrefill.merge(o.splitPrefill)
@@ -131,11 +131,34 @@ func (g *group) merge(o *group) {
 	g.sloMissed += o.sloMissed
 	g.bothSlow += o.bothSlow
 	g.reasoning.merge(&o.reasoning)
+	g.turns.merge(&o.turns)
 	for q, n := range o.qualities {
 		g.qualities[q] += n
 	}
-	g.turns.merge(&o.turns)
 	g.population.merge(&o.population)
+}
+
+// samples lists the samples that grow with the requests and turns.
+func (g *group) samples() [9]*sample {
+	return [...]*sample{&g.ttft, &g.total, &g.decode, &g.tpsAll, &g.tpsClean, &g.tpot, &g.output, &g.turns.duration, &g.turns.ttft}
+}
+
+// bound lets sketches take over where there are more values than the limit.
+func (g *group) bound(limit int) {
+	for _, s := range g.samples() {
+		s.bound(limit)
+	}
+	g.byTotal.bound(limit)
+}
+
+// exact reports whether no sketch has taken over.
+func (g *group) exact() bool {
+	for _, s := range g.samples() {
+		if !s.exact() {
+			return false
+		}
+	}
+	return !g.byTotal.coarse
 }
 
 // reasoningSums adds up the output of the requests that tell how much of it was

@@ -71,7 +71,7 @@ func (p *population) requestModels() requestFits {
 	rows := p.ordered()
 	for i := range rows {
 		w := &rows[i]
-		if _, known := w.uncached(); known && w.ok() && w.total > 0 && w.output >= 0 && w.flags&burstFlag == 0 {
+		if _, known := w.uncached(); known && w.ok() && w.total > 0 && w.output >= 0 && w.flags&burstBit == 0 {
 			byModel[w.model] = append(byModel[w.model], w)
 		}
 	}

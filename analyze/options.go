@@ -10,6 +10,9 @@ type Options struct {
 	By          []Dimension
 	Top         int            // how many of the slowest requests to list
 	Location    *time.Location // of days and hours
+	// ExactLimit is from how many values a sketch takes over from keeping them.
+	// Whole milliseconds and tokens stay exact beyond it. 0: DefaultExactLimit.
+	ExactLimit int
 }
 
 // An SLOTarget is the limits that a request must keep.
@@ -17,6 +20,9 @@ type SLOTarget struct {
 	TTFT time.Duration // at most
 	TPS  float64       // at least, tokens/s
 }
+
+// DefaultExactLimit keeps the exact figures of a plain log within some 300 MB.
+const DefaultExactLimit = 10_000_000
 
 // DefaultOptions returns the options of a plain call.
 func DefaultOptions() Options {
@@ -26,5 +32,6 @@ func DefaultOptions() Options {
 		SLO:         SLOTarget{TTFT: 5 * time.Second, TPS: 20},
 		Top:         10,
 		Location:    time.UTC,
+		ExactLimit:  DefaultExactLimit,
 	}
 }

@@ -42,8 +42,8 @@ func NewRequest(r *record.Request, o *Options) *Request {
 		q.Decode = ms(m.decode)
 	}
 	if m.hasShare {
-		q.PrefillShare = num(m.share)
-		p := phase(m.share)
+		q.PrefillShare = num(m.share())
+		p := phase(m.share())
 		q.Phase = &p
 	}
 	if m.hasTPS {
@@ -51,7 +51,7 @@ func NewRequest(r *record.Request, o *Options) *Request {
 		q.TPSError = num(1/float64(m.decodeTokens.N) + 1/milliseconds(m.decode))
 	}
 	if m.hasTPOT {
-		q.TPOT = num(m.tpot)
+		q.TPOT = num(m.tpot())
 	}
 	if r.HasReportedTPS {
 		q.ReportedTPS = num(r.ReportedTPS)

@@ -2,30 +2,40 @@ package analyze
 
 import (
 	"math"
-	"math/bits"
 	"slices"
+	"time"
 
 	moremath "github.com/aclements/go-moremath/stats"
 	"github.com/montanaflynn/stats"
 )
 
 // A sample is the values of one figure. Adding and merging in any order gives
-// the same distribution: the arithmetic is done on the sorted values.
+// the same distribution: the arithmetic is done on the sorted values, or is
+// exact.
 //
 // A big sample of whole numbers, as times in ms and tokens are, is kept as a
-// table of counts: exact, mergeable, and its size does not grow.
+// table of counts: exact, mergeable, and its size does not grow. Of others the
+// values are kept one by one, and past the exact limit how many there are in
+// each of many narrow ranges; see coarsen.
 type sample struct {
-	values []float64
-	sorted bool
+	values []float64   // below tableFrom all there are, else the last chunk
+	chunks [][]float64 // before values
+	sorted bool        // values are, and there are no chunks
 
 	table   []uint32 // how often each whole number below tableSize came; nil for none
 	tabled  int      // values in the table
 	tooFine bool     // most values are no whole numbers: no table is worth it
+
+	sketch *sketch // of the values that are in no table; nil for exact figures
+
+	picked map[int]float64 // order statistics that were looked up since the last add
 }
 
 const (
 	tableSize = 1 << 17 // ms: two minutes; what is beyond stays a value
 	tableFrom = 1 << 15 // values from which a table is smaller
+	// valueChunk is how many values a big list grows by, so that growing copies nothing.
+	valueChunk = 1 << 13
 )
 
 func (s *sample) add(v float64) {
@@ -34,71 +44,162 @@ func (s *sample) add(v float64) {
 		s.tabled++
 		return
 	}
-	s.values = append(s.values, v)
-	s.sorted = false
-	if s.table == nil && !s.tooFine && len(s.values) >= tableFrom {
-		s.settle()
+	s.push(v)
+}
+
+// addTime adds a time in ms. It is add for whole milliseconds without the detour.
+func (s *sample) addTime(d time.Duration) {
+	if ms := d / time.Millisecond; s.table != nil && ms < tableSize && ms*time.Millisecond == d && d >= 0 {
+		s.table[ms]++
+		s.tabled++
+		return
 	}
+	s.push(milliseconds(d))
+}
+
+// addCount adds a whole number, not negative.
+func (s *sample) addCount(n int64) {
+	if s.table != nil && n < tableSize {
+		s.table[n]++
+		s.tabled++
+		return
+	}
+	s.push(float64(n))
 }
 
 func isTabled(v float64) bool { return v >= 0 && v < tableSize && v == math.Trunc(v) }
 
+// push adds a value that has no place in the table.
+func (s *sample) push(v float64) {
+	if s.sketch != nil {
+		s.sketch.add(v)
+		return
+	}
+	if len(s.values) == cap(s.values) && len(s.values) >= valueChunk {
+		s.chunks = append(s.chunks, s.values)
+		s.values = make([]float64, 0, valueChunk)
+	}
+	s.values = append(s.values, v)
+	s.sorted, s.picked = false, nil
+	if s.table == nil && !s.tooFine && s.n() >= tableFrom {
+		s.settle()
+	}
+}
+
 func (s *sample) merge(o *sample) {
 	if o.table != nil {
-		if s.table == nil {
-			s.table = make([]uint32, tableSize)
-		}
+		s.needTable()
 		for v, n := range o.table {
 			s.table[v] += n
 		}
 		s.tabled += o.tabled
 	}
-	s.values = append(s.values, o.values...)
-	s.sorted = false
+	if o.sketch != nil {
+		s.coarsen()
+		s.sketch.merge(o.sketch)
+	}
+	switch {
+	case s.sketch != nil:
+		o.eachValue(s.add)
+	case o.listed() >= valueChunk: // keep them where they are
+		s.chunks = append(append(s.chunks, o.chunks...), slices.Clip(o.values))
+	default:
+		for _, v := range o.values {
+			s.push(v)
+		}
+	}
+	s.sorted, s.picked = false, nil
+}
+
+// listed returns how many values are kept one by one.
+func (s *sample) listed() int {
+	n := len(s.values)
+	for _, c := range s.chunks {
+		n += len(c)
+	}
+	return n
+}
+
+// eachValue calls f for the values that are kept one by one.
+func (s *sample) eachValue(f func(v float64)) {
+	for _, c := range s.chunks {
+		for _, v := range c {
+			f(v)
+		}
+	}
+	for _, v := range s.values {
+		f(v)
+	}
+}
+
+func (s *sample) needTable() {
+	if s.table == nil {
+		s.table = make([]uint32, tableSize)
+	}
 }
 
 // settle brings the sample into the form that depends on its values alone,
 // however it was added up: a table where it is big and mostly of whole numbers,
 // else a list.
 func (s *sample) settle() {
+	if s.sketch != nil {
+		return
+	}
 	whole := s.tabled
-	for _, v := range s.values {
+	s.eachValue(func(v float64) {
 		if isTabled(v) {
 			whole++
 		}
-	}
+	})
 	switch big := s.n() >= tableFrom && 2*whole >= s.n(); {
 	case big && whole > s.tabled:
-		if s.table == nil {
-			s.table = make([]uint32, tableSize)
-		}
-		kept := s.values[:0]
-		for _, v := range s.values {
-			if isTabled(v) {
-				s.table[int(v)]++
-			} else {
-				kept = append(kept, v)
-			}
-		}
-		s.values = slices.Clip(kept)
-		s.tabled, s.sorted = whole, false
+		s.needTable()
+		old := *s
+		s.values, s.chunks = nil, nil
+		old.eachValue(s.add)
+		s.sorted = false
 	case !big && s.table != nil:
-		s.values, s.sorted = s.ordered(), true
+		s.values, s.chunks, s.sorted = s.ordered(), nil, true
 		s.table, s.tabled = nil, 0
 	}
 	s.tooFine = s.table == nil && s.n() >= tableFrom
 }
 
-func (s *sample) n() int { return len(s.values) + s.tabled }
-
-// ordered returns the values in ascending order. It belongs to the caller only
-// to read.
-func (s *sample) ordered() []float64 {
-	if !s.sorted {
-		sortFloats(s.values)
-		s.sorted = true
+// coarsen lets a sketch take over from the list: all whole numbers go to the
+// table, all else to the sketch, so that the result depends on the values alone.
+func (s *sample) coarsen() {
+	if s.sketch != nil {
+		return
 	}
-	if s.table == nil {
+	s.needTable()
+	old := *s
+	s.values, s.chunks, s.sketch, s.picked = nil, nil, new(sketch), nil
+	old.eachValue(s.add)
+}
+
+// bound lets a sketch take over where there are more values than limit.
+func (s *sample) bound(limit int) {
+	if s.n() > limit {
+		s.coarsen()
+	}
+}
+
+// exact reports whether the quantiles are those of the values themselves.
+func (s *sample) exact() bool { return s.sketch == nil || s.sketch.n == 0 }
+
+func (s *sample) n() int {
+	n := s.listed() + s.tabled
+	if s.sketch != nil {
+		n += s.sketch.n
+	}
+	return n
+}
+
+// ordered returns the values in ascending order, those of a sketch as far as it
+// tells them apart. It belongs to the caller only to read.
+func (s *sample) ordered() []float64 {
+	s.sort()
+	if s.table == nil && s.sketch == nil {
 		return s.values
 	}
 	all := make([]float64, 0, s.n())
@@ -110,52 +211,125 @@ func (s *sample) ordered() []float64 {
 	return all
 }
 
+// sort makes one sorted list of the values that are kept one by one.
+func (s *sample) sort() {
+	if s.sorted {
+		return
+	}
+	if len(s.chunks) > 0 {
+		s.values, s.chunks = slices.Concat(append(s.chunks, s.values)...), nil
+	}
+	sortFloats(s.values)
+	s.sorted = true
+}
+
 // each calls f for the values in ascending order, with how often each comes.
 func (s *sample) each(f func(v float64, n int)) {
-	if !s.sorted {
-		sortFloats(s.values)
-		s.sorted = true
-	}
+	s.sort()
 	i := 0
-	for v, n := range s.table {
-		if n == 0 {
-			continue
-		}
-		for ; i < len(s.values) && s.values[i] < float64(v); i++ {
+	below := func(limit float64) {
+		for ; i < len(s.values) && s.values[i] < limit; i++ {
 			f(s.values[i], 1)
 		}
-		f(float64(v), int(n))
 	}
-	for ; i < len(s.values); i++ {
-		f(s.values[i], 1)
+	next := func(limit float64) { below(limit) }
+	if s.sketch != nil { // then there are no values one by one
+		next = s.sketch.walk(f)
+	}
+	for v, n := range s.table {
+		if n > 0 {
+			next(float64(v))
+			f(float64(v), int(n))
+		}
+	}
+	next(math.Inf(1))
+}
+
+// pick looks up the order statistics of the ranks, which count from 0.
+func (s *sample) pick(ranks ...int) {
+	if s.picked == nil {
+		s.picked = make(map[int]float64)
+	}
+	ranks = slices.Compact(slices.Sorted(slices.Values(ranks)))
+	ranks = slices.DeleteFunc(ranks, func(k int) bool { _, ok := s.picked[k]; return ok })
+	switch {
+	case len(ranks) == 0:
+	case s.table != nil || s.sketch != nil:
+		seen, next := 0, 0
+		s.each(func(v float64, n int) {
+			for seen += n; next < len(ranks) && ranks[next] < seen; next++ {
+				s.picked[ranks[next]] = v
+			}
+		})
+	case len(s.chunks) > 0:
+		s.pickUnsorted(ranks)
+	default:
+		x := s.ordered()
+		for _, k := range ranks {
+			s.picked[k] = x[k]
+		}
 	}
 }
 
-// pick returns the order statistics of the ranks, which count from 0 and ascend.
-func (s *sample) pick(ranks []int) []float64 {
-	out := make([]float64, 0, len(ranks))
-	if s.table == nil {
-		x := s.ordered()
-		for _, k := range ranks {
-			out = append(out, x[k])
-		}
-		return out
-	}
-	seen := 0
-	s.each(func(v float64, n int) {
-		for seen += n; len(out) < len(ranks) && ranks[len(out)] < seen; {
-			out = append(out, v)
+// pickUnsorted finds order statistics of a long list without sorting it: it
+// counts the values by narrow ranges, and sorts only the ranges that the ranks
+// fall into.
+func (s *sample) pickUnsorted(ranks []int) {
+	var counts rangeCounts
+	counts.make()
+	s.eachChunk(func(c []float64) {
+		for _, v := range c {
+			counts[rangeOf(v)]++
 		}
 	})
-	return out
+	// before[r] is how many values lie below range r; -1 where none is wanted.
+	var wanted [ranges]bool
+	first := map[int]int{}
+	seen, next := 0, 0
+	for r, n := range counts {
+		for ; next < len(ranks) && ranks[next] < seen+int(n); next++ {
+			wanted[r] = true
+			first[r] = seen
+		}
+		seen += int(n)
+	}
+	found := map[int][]float64{}
+	s.eachChunk(func(c []float64) {
+		for _, v := range c {
+			if r := rangeOf(v); wanted[r] {
+				found[r] = append(found[r], v)
+			}
+		}
+	})
+	for r, x := range found {
+		sortFloats(x)
+		for _, k := range ranks {
+			if i := k - first[r]; i >= 0 && i < len(x) {
+				s.picked[k] = x[i]
+			}
+		}
+	}
+}
+
+func (s *sample) eachChunk(f func([]float64)) {
+	for _, c := range s.chunks {
+		f(c)
+	}
+	f(s.values)
+}
+
+// at returns the order statistic of rank k, from 0.
+func (s *sample) at(k int) float64 {
+	s.pick(k)
+	return s.picked[k]
 }
 
 // quantile returns the type-7 quantile p (percent) of the sample.
 func (s *sample) quantile(p float64) float64 {
-	if s.n() >= tableFrom { // stats.Percentile would copy them for each percentile
+	if s.n() >= tableFrom || s.table != nil { // stats.Percentile would copy them for each percentile
 		k, f := quantileRank(p, s.n())
-		x := s.pick([]int{k, min(k+1, s.n()-1)})
-		return x[0] + f*(x[1]-x[0])
+		low, high := s.at(k), s.at(min(k+1, s.n()-1))
+		return low + f*(high-low)
 	}
 	x := s.ordered()
 	if p <= 0 { // stats.Percentile has no p0
@@ -183,7 +357,7 @@ func (s *sample) dist(ps []float64) *Dist {
 		return nil
 	}
 	d := &Dist{N: n}
-	if s.table == nil {
+	if n < tableFrom && s.table == nil {
 		x := s.ordered()
 		d.Min, d.Max = x[0], x[n-1]
 		d.Mean, _ = stats.Mean(x)
@@ -193,6 +367,7 @@ func (s *sample) dist(ps []float64) *Dist {
 		}
 	} else {
 		s.moments(d)
+		s.pick(s.ranks(ps)...) // all in one go
 	}
 	for _, p := range ps {
 		d.Quantiles = append(d.Quantiles, Quantile{P: p, Value: s.quantile(p), CI: s.quantileCI(p), Thin: n < SamplesFor(p)})
@@ -200,21 +375,65 @@ func (s *sample) dist(ps []float64) *Dist {
 	return d
 }
 
-// moments computes what stats computes of a list, from the table.
-func (s *sample) moments(d *Dist) {
-	total := 0.0 // of whole numbers below 2⁵³ exact, whatever the order
-	first := true
-	s.each(func(v float64, n int) {
-		if first {
-			d.Min, first = v, false
+// ranks lists the order statistics that the quantiles ps and their intervals need.
+func (s *sample) ranks(ps []float64) (l []int) {
+	for _, p := range ps {
+		k, _ := quantileRank(p, s.n())
+		l = append(l, k, min(k+1, s.n()-1))
+		if lo, hi, ok := quantileOrders(s.n(), p); ok {
+			l = append(l, lo-1, hi-1)
 		}
-		d.Max = v
-		total += v * float64(n)
+	}
+	return l
+}
+
+// moments computes what stats computes of a list, from all the forms that a big
+// sample has. Its sums are exact, so that no order matters.
+func (s *sample) moments(d *Dist) {
+	var total, squares exactSum
+	d.Min, d.Max = math.Inf(1), math.Inf(-1)
+	seen := func(low, high float64) {
+		d.Min, d.Max = min(d.Min, low), max(d.Max, high)
+	}
+	whole := 0.0 // of whole numbers below 2⁵³ exact, whatever the order
+	for v, n := range s.table {
+		if n > 0 {
+			seen(float64(v), float64(v))
+			whole += float64(v) * float64(n)
+		}
+	}
+	s.eachChunk(func(c []float64) {
+		for _, v := range c {
+			total.add(v)
+			if v < d.Min {
+				d.Min = v
+			}
+			if v > d.Max {
+				d.Max = v
+			}
+		}
 	})
-	d.Mean = total / float64(d.N)
-	squares := 0.0
-	s.each(func(v float64, n int) { squares += float64(n) * (v - d.Mean) * (v - d.Mean) })
-	d.StdDev = num(math.Sqrt(squares / float64(d.N-1)))
+	if s.sketch != nil && s.sketch.n > 0 {
+		total.merge(&s.sketch.total)
+		seen(s.sketch.min, s.sketch.max)
+	}
+	n := float64(d.N)
+	d.Mean = (whole + total.float()) / n
+	of := 0.0
+	for v, n := range s.table {
+		if n > 0 {
+			of += float64(n) * (float64(v) - d.Mean) * (float64(v) - d.Mean)
+		}
+	}
+	s.eachChunk(func(c []float64) {
+		for _, v := range c {
+			squares.add((v - d.Mean) * (v - d.Mean))
+		}
+	})
+	if k := s.sketch; k != nil && k.n > 0 { // Σ(v−m)² = Σv² − 2mΣv + nm²
+		of += max(0, k.squares.float()-2*d.Mean*k.total.float()+float64(k.n)*d.Mean*d.Mean)
+	}
+	d.StdDev = num(math.Sqrt((of + squares.float()) / (n - 1)))
 }
 
 // SamplesFor returns how many samples the quantile p (percent) needs to be more
@@ -230,17 +449,26 @@ func SamplesFor(p float64) int {
 // the narrowest pair of ranks (l, u) around it with
 // P(l ≤ Binomial(n, p) < u) ≥ 0.95. Nil where n is too small for one.
 func (s *sample) quantileCI(p float64) *[2]float64 {
-	n := s.n()
-	if p <= 0 || p >= 100 || n < 2 {
+	l, u, ok := quantileOrders(s.n(), p)
+	if !ok {
 		return nil
+	}
+	s.pick(l-1, u-1)
+	return &[2]float64{s.at(l - 1), s.at(u - 1)}
+}
+
+// quantileOrders returns the ranks (from 1) between which the quantile p
+// (percent) of n values lies; see quantileCI.
+func quantileOrders(n int, p float64) (l, u int, ok bool) {
+	if p <= 0 || p >= 100 || n < 2 {
+		return 0, 0, false
 	}
 	ci := moremath.QuantileCI(n, p/100, confidence)
 	if ci.LoOrder < 1 || ci.HiOrder > n {
-		return nil
+		return 0, 0, false
 	}
-	l, u := narrowest(n, p/100, ci.LoOrder, ci.HiOrder)
-	x := s.pick([]int{l - 1, u - 1})
-	return &[2]float64{x[0], x[1]}
+	l, u = narrowest(n, p/100, ci.LoOrder, ci.HiOrder)
+	return l, u, true
 }
 
 const (
@@ -279,24 +507,3 @@ func narrowest(n int, q float64, l, u int) (int, int) {
 		l, u = bestL, bestL+u-l-1
 	}
 }
-
-// A sum adds whole, non-negative numbers exactly, so that the order in which
-// they come does not matter, beyond 64 bits.
-type sum struct{ hi, lo uint64 }
-
-func (s *sum) add(v int64) {
-	var carry uint64
-	s.lo, carry = bits.Add64(s.lo, uint64(v), 0)
-	s.hi += carry
-}
-
-func (s *sum) merge(o sum) {
-	var carry uint64
-	s.lo, carry = bits.Add64(s.lo, o.lo, 0)
-	s.hi += o.hi + carry
-}
-
-func (s sum) float() float64 { return float64(s.hi)*(1<<64) + float64(s.lo) }
-
-// ms reads the sum of microseconds as milliseconds.
-func (s sum) ms() float64 { return s.float() / 1000 }

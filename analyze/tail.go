@@ -1,6 +1,10 @@
 package analyze
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // minTail is the number of requests below which the slowest tenth is not a group.
 const minTail = 20
@@ -12,7 +16,7 @@ const minTail = 20
 // length and one of the speed (Shapley with two factors). Nil below minTail
 // requests, or where one of the sets is empty or generated nothing.
 func (g *group) tail() *Tail {
-	if g.byTotal.n() < minTail {
+	if g.byTotal.count < minTail {
 		return nil
 	}
 	slow, others := g.byTotal.cut(90)
@@ -50,87 +54,154 @@ type splitRow struct {
 // that share a total of whole milliseconds only the sums are kept, once there
 // are many: a cut at a quantile of the totals never parts them.
 type totalTable struct {
-	totals sample // ms
-	rows   []splitRow
-	cells  []totalCell // by whole ms below tableSize; nil while there are few
+	count int
+	rows  []splitRow
+	cells []totalCell // by whole ms below tableSize; nil while there are few
+
+	// Past the exact limit rows are kept as sums as well, by ranges of totals,
+	// so that a cut is off by a range.
+	coarse bool
+	ranges map[int]*totalCell
 }
 
-// A totalCell is the requests of one total. Its sums need no more than 64 bits:
-// a TTFT is at most the total, and tokens are below 2⁴⁰.
+// A totalCell is the requests of one total, or of a range of totals.
 type totalCell struct {
-	n            uint32
+	n     uint32
+	total uint64 // µs; of whole ms it is known
+	// A TTFT is at most the total, and tokens are below 2⁴⁰: 64 bits suffice.
 	ttft, tokens uint64 // µs, tokens
 }
 
-func (t *totalTable) n() int { return t.totals.n() }
-
-func (t *totalTable) add(r splitRow) {
-	t.totals.add(float64(r.total) / 1000)
-	if t.cells == nil && len(t.rows) >= tableFrom {
-		t.cells = make([]totalCell, tableSize)
-		rows := t.rows
-		t.rows = nil
-		for _, r := range rows {
-			t.file(r)
-		}
-	}
-	t.file(r)
-}
-
-// file keeps r in its cell if it has one.
-func (t *totalTable) file(r splitRow) {
-	if t.cells == nil || r.total%1000 != 0 || r.total/1000 >= tableSize {
-		t.rows = append(t.rows, r)
-		return
-	}
-	c := &t.cells[r.total/1000]
+func (c *totalCell) add(r *splitRow) {
 	c.n++
+	c.total += uint64(r.total)
 	c.ttft += uint64(r.ttft)
 	c.tokens += uint64(r.tokens)
 }
 
+func (c *totalCell) merge(o *totalCell) {
+	c.n += o.n
+	c.total += o.total
+	c.ttft += o.ttft
+	c.tokens += o.tokens
+}
+
+func (t *totalTable) add(r splitRow) {
+	t.count++
+	if t.cells == nil && len(t.rows) >= tableFrom {
+		t.tabulate()
+	}
+	t.file(r)
+}
+
+// tabulate moves the rows that have a cell there.
+func (t *totalTable) tabulate() {
+	if t.cells == nil {
+		t.cells = make([]totalCell, tableSize)
+	}
+	rows := t.rows
+	t.rows = nil
+	for _, r := range rows {
+		t.file(r)
+	}
+}
+
+// bound lets sums by range take over where there are more rows than limit.
+func (t *totalTable) bound(limit int) {
+	if t.count > limit && !t.coarse {
+		t.coarse, t.ranges = true, make(map[int]*totalCell)
+		t.tabulate()
+	}
+}
+
+// file keeps r in its cell if it has one.
+func (t *totalTable) file(r splitRow) {
+	if ms := r.total / 1000; t.cells != nil && ms < tableSize && ms*1000 == r.total {
+		t.cells[ms].add(&r)
+		return
+	}
+	if !t.coarse {
+		t.rows = append(t.rows, r)
+		return
+	}
+	t.rangeCell(rangeOf(float64(r.total) / 1000)).add(&r)
+}
+
+func (t *totalTable) rangeCell(i int) *totalCell {
+	c := t.ranges[i]
+	if c == nil {
+		c = new(totalCell)
+		t.ranges[i] = c
+	}
+	return c
+}
+
 func (t *totalTable) merge(o *totalTable) {
-	t.totals.merge(&o.totals)
-	if o.cells != nil {
-		if t.cells == nil {
-			t.cells = make([]totalCell, tableSize)
+	t.count += o.count
+	if o.coarse {
+		t.bound(-1)
+		for i, c := range o.ranges {
+			t.rangeCell(i).merge(c)
 		}
-		for i := range o.cells {
-			t.cells[i].n += o.cells[i].n
-			t.cells[i].ttft += o.cells[i].ttft
-			t.cells[i].tokens += o.cells[i].tokens
-		}
+	}
+	if o.cells != nil && t.cells == nil {
+		t.tabulate()
+	}
+	for i := range o.cells {
+		t.cells[i].merge(&o.cells[i])
 	}
 	for _, r := range o.rows {
 		t.file(r)
 	}
 }
 
-// cut parts the requests whose total is at or above the quantile p from the others.
-func (t *totalTable) cut(p float64) (above, below tailSet) {
-	at := t.totals.quantile(p)
-	side := func(total float64) *tailSet {
-		if total >= at {
-			return &above
+// A totalStep is the requests of one total, in ms.
+type totalStep struct {
+	at float64
+	totalCell
+}
+
+// steps lists the requests by their total, ascending.
+func (t *totalTable) steps() []totalStep {
+	var l []totalStep
+	for ms := range t.cells {
+		if c := &t.cells[ms]; c.n > 0 {
+			l = append(l, totalStep{float64(ms), *c})
 		}
-		return &below
+	}
+	for i, c := range t.ranges {
+		l = append(l, totalStep{middle(i), *c})
 	}
 	for _, r := range t.rows {
-		s := side(float64(r.total) / 1000)
-		s.n++
-		s.total.add(r.total)
-		s.ttft.add(r.ttft)
-		s.tokens.add(r.tokens)
+		s := totalStep{at: float64(r.total) / 1000}
+		s.add(&r)
+		l = append(l, s)
 	}
-	for ms, c := range t.cells {
-		if c.n == 0 {
-			continue
+	slices.SortFunc(l, func(a, b totalStep) int { return cmp.Compare(a.at, b.at) })
+	return l
+}
+
+// cut parts the requests whose total is at or above the quantile p from the others.
+func (t *totalTable) cut(p float64) (above, below tailSet) {
+	steps := t.steps()
+	k, f := quantileRank(p, t.count)
+	seen, low, high := 0, math.NaN(), math.NaN()
+	for _, s := range steps {
+		if seen += int(s.n); seen > k && math.IsNaN(low) {
+			low = s.at
 		}
-		s := side(float64(ms))
-		s.n += int(c.n)
-		s.total.add(int64(ms) * 1000 * int64(c.n))
-		s.ttft.merge(sum{lo: c.ttft})
-		s.tokens.merge(sum{lo: c.tokens})
+		if seen > min(k+1, t.count-1) {
+			high = s.at
+			break
+		}
+	}
+	at := low + f*(high-low)
+	for _, s := range steps {
+		if s.at >= at {
+			above.add(&s.totalCell)
+		} else {
+			below.add(&s.totalCell)
+		}
 	}
 	return above, below
 }
@@ -139,6 +210,13 @@ func (t *totalTable) cut(p float64) (above, below tailSet) {
 type tailSet struct {
 	n                   int
 	total, ttft, tokens sum // µs, µs, tokens
+}
+
+func (s *tailSet) add(c *totalCell) {
+	s.n += int(c.n)
+	s.total.merge(sum{lo: c.total})
+	s.ttft.merge(sum{lo: c.ttft})
+	s.tokens.merge(sum{lo: c.tokens})
 }
 
 // mean returns the mean of a summed time, in ms.

@@ -87,13 +87,12 @@ func union(tools []record.Interval) time.Duration {
 	return length
 }
 
+// merge adds the sums of o; group.merge sees to the samples.
 func (s *turnSums) merge(o *turnSums) {
 	s.count += o.count
 	s.failed += o.failed
 	s.aborted += o.aborted
 	s.unfinished += o.unfinished
-	s.duration.merge(&o.duration)
-	s.ttft.merge(&o.ttft)
 	s.prefill.merge(o.prefill)
 	s.decode.merge(o.decode)
 	s.model.merge(o.model)

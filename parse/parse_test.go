@@ -356,7 +356,7 @@ func TestTurnstile(t *testing.T) {
 // When all is read, the meter stands at the end, whatever the way of reading.
 func TestMeterArrives(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"small.log": requestLine, "empty.log": "", "big.log": strings.Repeat(requestLine, splitFrom/len(requestLine)+1), "trace.log": completed} {
+	for name, text := range map[string]string{"small.log": requestLine, "empty.log": "", "big.log": strings.Repeat(requestLine, 8*unitSize/len(requestLine)+1), "trace.log": completed} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ type Options struct {
 	Stdin    io.Reader      // what the path - stands for
 	// WorkerSink, where set, makes a sink for one worker. Records that nothing
 	// else can tell of, those of plain request lines in big files, go there: in
-	// no order, but several at once.
+	// no order, several at once, and most of them together as *record.Rows.
 	WorkerSink func() func(record.Record)
 	// Meter, where set, is kept up to date.
 	Meter *Meter
@@ -163,9 +163,8 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 	defer s.Close()
 	in := &metered{ctx: ctx, stream: s, meter: o.Meter}
 	defer in.end(f.Size)
-	if src, size, ok := s.Plain(); ok && size >= splitFrom && isPlainText(s.Head(source.MaxHead), o) {
-		l.Info = readSplit(ctx, f, src, size, o, sink)
-		in.told = l.Bytes // told by the splitter
+	if isPlainText(s, f, o) {
+		l.Info = readSplit(f.Path, in, o, sink)
 		return l
 	}
 	r := NewReader(f.Path, in, o.Location)
@@ -198,8 +197,13 @@ func fault(path string, p any) error {
 	return fmt.Errorf("reading %s: fault in codexlag, please report it: %v", path, p)
 }
 
-// isPlainText reports whether a log begins with request lines or noise only.
-func isPlainText(head []byte, o Options) bool {
+// isPlainText reports whether a log begins with request lines or noise only,
+// and is big, or may be.
+func isPlainText(s *source.Stream, f source.File, o Options) bool {
+	head := s.Head(source.MaxHead)
+	if s.IsSQLite() || len(head) < source.MaxHead && !f.Stdin && !f.ModTime.IsZero() {
+		return false
+	}
 	r := NewReader("", nil, o.Location)
 	for line := range bytes.Lines(head) {
 		if k := r.recognise(bytes.TrimRight(line, "\r\n")); k != kindNone && k != kindRequest {
@@ -266,15 +270,3 @@ func (r *metered) Read(b []byte) (int, error) {
 // end tells the rest: what was read in another way, or not at all.
 func (r *metered) end(size int64) { r.meter.add(max(0, size-r.told)) }
 
-// An interruptible ends with the context's error when that is done.
-type interruptible struct {
-	ctx context.Context
-	src io.Reader
-}
-
-func (r interruptible) Read(b []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.src.Read(b)
-}

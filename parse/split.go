@@ -2,113 +2,94 @@ package parse
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"io"
-	"slices"
 	"sync"
 
 	"codexlag/parse/lines"
 	"codexlag/parse/record"
 	"codexlag/parse/requestline"
-	"codexlag/parse/source"
 )
 
-const (
-	// unitSize is how much of a big file one worker takes at a time: large
-	// against a line, small against a cache.
-	unitSize = 512 << 10
-	// splitFrom is the size from which a file is worth splitting.
-	splitFrom = 8 * unitSize
-)
+// unitSize is how much of a log one worker takes at a time: large against a
+// line, small against a cache.
+const unitSize = 512 << 10
 
-// A splitter reads one big file of request lines with several workers. Request
-// lines do not depend on one another, so every unit of the file can be read on
+// A splitter reads one log of request lines with several workers. Request
+// lines do not depend on one another, so every unit of the log can be read on
 // its own; records come out in the order of the units all the same.
 //
 // Lines of other logs do depend on what came before. Where a unit meets one,
-// the file is read on from that unit's start by a single Reader: everything
+// the log is read on from that unit's start by a single Reader: everything
 // before was without such a line, so nothing of it is lost.
 type splitter struct {
-	path string
-	src  io.ReaderAt
-	size int64
-	unit int64 // bytes
-	o    Options
+	path   string
+	blocks blockReader
+	unit   int // bytes
+	o      Options
 
 	mu    sync.Mutex
 	moved sync.Cond
-	next  int64 // unit to take
 	turn  int64 // unit whose records come out
 	lines int64 // before the unit whose turn it is
 	bytes int64
-	// foreign is the unit that met a line of another log, -1 for none.
+	// foreign is the unit that met a line of another log, -1 for none; left are
+	// the texts of that unit and of those after it that were taken already.
 	foreign int64
+	left    map[int64][]byte
 	matched bool
-	err     error
+	broken  error // a fault of the program itself
 	info    Info
 }
 
-// A unit is what one worker read of the file.
+// A unit is what one worker read of the log.
 type unit struct {
 	i        int64
-	requests []record.Request // lines count from the unit's first
+	text     []byte
+	rows     record.Rows      // lines count from the unit's first
+	requests []record.Request // that are no rows; they too
 	dropped  []record.Dropped
 	lines    int64
-	bytes    int64
 	matched  bool // some line looked like a request
 	foreign  bool
-	err      error
 }
 
-// readSplit reads the file with o.Jobs workers. sink takes the records in
-// order, one at a time; where workerSink is given, each worker passes its
+// readSplit reads the log with o.Jobs workers. sink takes the records in
+// order, one at a time; where o.WorkerSink is given, each worker passes its
 // records to one of its own instead, in no order.
-func readSplit(ctx context.Context, f source.File, src io.ReaderAt, size int64, o Options, sink func(record.Record)) Info {
-	s := newSplitter(f.Path, src, size, unitSize, o)
-	return s.read(ctx, sink)
+func readSplit(path string, src io.Reader, o Options, sink func(record.Record)) Info {
+	return newSplitter(path, src, unitSize, o).read(sink)
 }
 
-func newSplitter(path string, src io.ReaderAt, size, unit int64, o Options) *splitter {
-	s := &splitter{path: path, src: src, size: size, unit: unit, o: o, foreign: -1,
-		info: Info{Path: path, Dropped: make(map[record.Reason]int)}}
+func newSplitter(path string, src io.Reader, unit int, o Options) *splitter {
+	s := &splitter{path: path, unit: unit, o: o, foreign: -1, left: make(map[int64][]byte),
+		blocks: blockReader{src: src},
+		info:   Info{Path: path, Dropped: make(map[record.Reason]int)}}
 	s.moved.L = &s.mu
 	return s
 }
 
-func (s *splitter) read(ctx context.Context, sink func(record.Record)) Info {
+func (s *splitter) read(sink func(record.Record)) Info {
 	var workers sync.WaitGroup
 	for range s.o.Jobs {
-		workers.Go(func() { s.work(ctx, sink) })
+		workers.Go(func() { s.work(sink) })
 	}
 	workers.Wait()
-	return s.rest(ctx, sink)
+	return s.rest(sink)
 }
 
-func (s *splitter) work(ctx context.Context, sink func(record.Record)) {
+func (s *splitter) work(sink func(record.Record)) {
 	defer s.caught()
-	w := &unitReader{s: s, buf: make([]byte, s.unit+lines.Head+1)}
-	w.decoder = requestline.New(s.path, s.o.Location, w.take)
-	w.decoder.Place = w.place
-	w.kinds = NewReader(s.path, nil, s.o.Location)
-	w.kinds.main = kindRequest
+	w := newUnitReader(s)
 	own := sink
 	if s.o.WorkerSink != nil {
 		own = s.o.WorkerSink()
 	}
-	for {
-		s.mu.Lock()
-		i := s.next
-		s.next++
-		s.mu.Unlock()
-		if i*s.unit >= s.size || !s.wanted(i) {
+	for s.wanted() {
+		text, i, ok := s.blocks.take(w.buf)
+		if !ok {
 			return
 		}
-		if err := ctx.Err(); err != nil {
-			w.unit = unit{i: i, err: err}
-		} else {
-			w.read(i)
-		}
+		w.read(i, text)
 		if !s.commit(&w.unit, sink, own) {
 			return
 		}
@@ -124,56 +105,57 @@ func (s *splitter) caught() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.foreign, s.err = s.turn, fault(s.path, p)
+	s.foreign, s.broken = s.turn, fault(s.path, p)
 	s.moved.Broadcast()
 }
 
-// wanted reports whether unit i is still to be read.
-func (s *splitter) wanted(i int64) bool {
+// wanted reports whether more units are to be taken.
+func (s *splitter) wanted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.foreign < 0 || i < s.foreign
+	return s.foreign < 0
 }
 
 // commit waits for the unit's turn, takes it into the totals and passes its
-// records on. It returns false where the file is not split any further.
+// records on. It returns false where the log is not split any further; the
+// unit's text then waits for rest.
 func (s *splitter) commit(u *unit, sink, own func(record.Record)) bool {
 	s.mu.Lock()
 	for s.turn != u.i && s.foreign < 0 {
 		s.moved.Wait()
 	}
-	if s.foreign >= 0 {
-		s.mu.Unlock()
-		return false
-	}
-	if u.foreign || u.err != nil {
-		s.foreign, s.err = u.i, u.err
+	if s.foreign < 0 && u.foreign {
+		s.foreign = u.i
 		s.moved.Broadcast()
+	}
+	if s.foreign >= 0 {
+		s.left[u.i] = u.text
 		s.mu.Unlock()
 		return false
 	}
 	before := s.lines
 	s.lines += u.lines
-	s.bytes += u.bytes
-	s.o.Meter.add(u.bytes)
+	s.bytes += int64(len(u.text))
 	s.matched = s.matched || u.matched
 	s.count(u)
-	if s.o.WorkerSink == nil || u.named() {
-		u.pass(before, sink) // in order: the next unit waits
-		s.turn++
-		s.moved.Broadcast()
-		s.mu.Unlock()
-		return true
+	inOrder := s.o.WorkerSink == nil || u.named()
+	if inOrder { // the next unit waits
+		u.pass(before, sink)
 	}
 	s.turn++
 	s.moved.Broadcast()
 	s.mu.Unlock()
-	u.pass(before, own)
+	if !inOrder {
+		u.passRows(before, own)
+	}
 	return true
 }
 
 func (s *splitter) count(u *unit) {
-	s.info.Requests += len(u.requests)
+	rows := len(u.rows.List)
+	s.info.Requests += rows + len(u.requests)
+	s.info.TTFT[record.Measured] += rows
+	s.info.Totals += rows
 	for i := range u.requests {
 		r := &u.requests[i]
 		s.info.TTFT[r.Quality]++
@@ -192,13 +174,44 @@ func (s *splitter) count(u *unit) {
 
 // named reports whether a request names itself, so that it may have a copy.
 func (u *unit) named() bool {
-	return slices.ContainsFunc(u.requests, func(r record.Request) bool { return r.ID != "" })
+	for i := range u.requests {
+		if u.requests[i].ID != "" {
+			return true
+		}
+	}
+	return false
 }
 
+// pass passes the requests on one by one, in order, then what was dropped.
 func (u *unit) pass(before int64, sink func(record.Record)) {
-	for i := range u.requests {
-		u.requests[i].Line += before
-		sink(&u.requests[i])
+	u.rows.Line = before
+	requests := u.requests
+	for i := range u.rows.List {
+		for len(requests) > 0 && requests[0].Line < int64(u.rows.List[i].Line) {
+			requests[0].Line += before
+			sink(&requests[0])
+			requests = requests[1:]
+		}
+		r := new(record.Request)
+		u.rows.Request(i, r)
+		sink(r)
+	}
+	u.passRest(before, requests, sink)
+}
+
+// passRows passes the requests on, the rows all at once.
+func (u *unit) passRows(before int64, sink func(record.Record)) {
+	u.rows.Line = before
+	if len(u.rows.List) > 0 {
+		sink(&u.rows)
+	}
+	u.passRest(before, u.requests, sink)
+}
+
+func (u *unit) passRest(before int64, requests []record.Request, sink func(record.Record)) {
+	for i := range requests {
+		requests[i].Line += before
+		sink(&requests[i])
 	}
 	for i := range u.dropped {
 		u.dropped[i].Line += before
@@ -206,18 +219,25 @@ func (u *unit) pass(before int64, sink func(record.Record)) {
 	}
 }
 
-// rest reads on from the unit that met a line of another log, if any did.
-func (s *splitter) rest(ctx context.Context, sink func(record.Record)) Info {
+// rest reads on from the unit that met a line of another log, and where a line
+// is longer than a unit.
+func (s *splitter) rest(sink func(record.Record)) Info {
 	s.info.Lines, s.info.Bytes = s.lines, s.bytes
-	if s.foreign < 0 || s.err != nil {
-		s.info.Err = s.err
+	if s.broken != nil || s.foreign < 0 && !s.blocks.long {
+		if s.info.Err = s.broken; s.broken == nil && s.blocks.err != io.EOF {
+			s.info.Err = s.blocks.err
+		}
 		s.info.Format = record.FormatRequest
 		if s.info.Requests == 0 && len(s.info.Dropped) == 0 {
 			s.info.Format = record.FormatUnknown
 		}
 		return s.info
 	}
-	r := NewReader(s.path, interruptible{ctx, io.NewSectionReader(s.src, s.bytes, s.size-s.bytes)}, s.o.Location)
+	var again []io.Reader
+	for i := s.turn; s.left[i] != nil; i++ {
+		again = append(again, bytes.NewReader(s.left[i]))
+	}
+	r := NewReader(s.path, io.MultiReader(append(again, s.blocks.rest())...), s.o.Location)
 	r.lines.Skip(s.lines, s.bytes)
 	r.info = s.info
 	r.recordsN[kindRequest] = s.info.Requests
@@ -232,18 +252,26 @@ func (s *splitter) rest(ctx context.Context, sink func(record.Record)) Info {
 
 // A unitReader reads units, one after the other, into the same memory.
 type unitReader struct {
-	s       *splitter
 	buf     []byte
 	decoder *requestline.Decoder
 	kinds   *Reader // decides what a line is
 	unit    unit
 }
 
-// place makes room for the unit's next request.
+func newUnitReader(s *splitter) *unitReader {
+	w := &unitReader{buf: make([]byte, s.unit)}
+	w.unit.rows.File = s.path
+	w.decoder = requestline.New(s.path, s.o.Location, w.take)
+	w.decoder.Place = w.place
+	w.kinds = NewReader(s.path, nil, s.o.Location)
+	w.kinds.main = kindRequest
+	return w
+}
+
+// place makes room for the unit's next request that is no row.
 func (w *unitReader) place() *record.Request {
-	n := len(w.unit.requests)
-	w.unit.requests = slices.Grow(w.unit.requests, 1)[:n+1]
-	return &w.unit.requests[n]
+	w.unit.requests = append(w.unit.requests, record.Request{})
+	return &w.unit.requests[len(w.unit.requests)-1]
 }
 
 // take keeps what the decoder dropped; requests are in their place already.
@@ -253,81 +281,55 @@ func (w *unitReader) take(r record.Record) {
 	}
 }
 
-// read reads the lines that start in unit i.
-func (w *unitReader) read(i int64) {
-	w.unit = unit{i: i, requests: w.unit.requests[:0], dropped: w.unit.dropped[:0]}
-	text, err := w.fill(i)
-	if err != nil {
-		w.unit.err = err
-		return
-	}
-	if text == nil {
-		w.unit.foreign = true // a long line
-		return
-	}
-	w.unit.bytes = int64(len(text))
-	for len(text) > 0 {
+// read reads the lines of unit i.
+func (w *unitReader) read(i int64, text []byte) {
+	u := &w.unit
+	rows := u.rows
+	rows.List = rows.List[:0]
+	*u = unit{i: i, text: text, rows: rows, requests: u.requests[:0], dropped: u.dropped[:0]}
+	for len(text) > 0 && !u.foreign {
+		line := text
 		n := bytes.IndexByte(text, '\n')
-		l := lines.Line{}
-		if n < 0 {
-			l.Text, text, l.Open = text, nil, true
+		if n >= 0 {
+			line, text = text[:n], text[n+1:]
 		} else {
-			l.Text, text = text[:n], text[n+1:]
+			text = nil
 		}
-		w.unit.lines++
-		if len(l.Text) > 0 && l.Text[len(l.Text)-1] == '\r' {
-			l.Text = l.Text[:len(l.Text)-1]
+		u.lines++
+		if len(line) > 0 && line[len(line)-1] == '\r' {
+			line = line[:len(line)-1]
 		}
-		l.N, l.Size = w.unit.lines, int64(len(l.Text))
-		if len(l.Text) > 0 && l.Text[0] == '{' && w.decoder.Object(l) {
-			w.unit.matched = true
-			continue
-		}
-		switch w.kinds.recognise(l.Text) {
-		case kindNone:
-		case kindRequest:
-			w.unit.matched = true
-			w.decoder.Line(l)
-		default:
-			w.unit.foreign = true
-			return
+		if len(line) > 0 {
+			w.line(line, n < 0)
 		}
 	}
+	u.rows.Models = w.decoder.Models()
 }
 
-// fill returns the text of the lines that start in unit i; nil where the last
-// of them goes on for longer than lines.Head.
-func (w *unitReader) fill(i int64) ([]byte, error) {
-	from := i * w.s.unit
-	begin := max(0, from-1) // the byte before tells whether a line starts at from
-	n, err := w.s.src.ReadAt(w.buf[:min(int64(len(w.buf)), w.s.size-begin)], begin)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+// line reads one line that is not empty.
+func (w *unitReader) line(text []byte, open bool) {
+	u := &w.unit
+	if cap(u.rows.List) == len(u.rows.List) {
+		u.rows.List = append(u.rows.List, record.Row{})[:len(u.rows.List)]
 	}
-	text := w.buf[:n]
-	if i > 0 {
-		k := bytes.IndexByte(text, '\n')
-		if k < 0 && begin+int64(n) < w.s.size {
-			return nil, nil
-		}
-		if k < 0 || int64(k) >= w.s.unit {
-			return []byte{}, nil // no line starts here
-		}
-		text = text[k+1:]
+	row := &u.rows.List[:len(u.rows.List)+1][len(u.rows.List)]
+	if w.decoder.Row(text, row) {
+		row.Line = uint32(u.lines)
+		u.rows.List = u.rows.List[:len(u.rows.List)+1]
+		u.matched = true
+		return
 	}
-	end := int(from+w.s.unit-begin) - (n - len(text)) // of the unit, in text
-	if end >= len(text) {
-		return text, nil // the file's last unit
+	l := lines.Line{N: u.lines, Text: text, Size: int64(len(text)), Open: open}
+	if text[0] == '{' && w.decoder.Object(l) {
+		u.matched = true
+		return
 	}
-	if end <= 0 {
-		return []byte{}, nil
+	switch w.kinds.recognise(text) {
+	case kindNone:
+	case kindRequest:
+		u.matched = true
+		w.decoder.Line(l)
+	default:
+		u.foreign = true
 	}
-	k := bytes.IndexByte(text[end-1:], '\n')
-	if k < 0 {
-		if begin+int64(n) >= w.s.size {
-			return text, nil
-		}
-		return nil, nil
-	}
-	return text[:end+k], nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"codexlag/parse/lines"
@@ -24,10 +25,10 @@ func sequential(text string) (out []record.Record, info Info) {
 }
 
 // split is what several workers make of it.
-func split(t *testing.T, text string, unit int64, o Options) (out []record.Record, info Info) {
+func split(text string, unit int, o Options) (out []record.Record, info Info) {
 	o.Location = time.UTC
-	s := newSplitter("x", strings.NewReader(text), int64(len(text)), unit, o)
-	info = s.read(t.Context(), func(r record.Record) {
+	s := newSplitter("x", iotest.HalfReader(strings.NewReader(text)), unit, o)
+	info = s.read(func(r record.Record) {
 		out = append(out, keep(r))
 	})
 	return out, info
@@ -43,7 +44,8 @@ func byLine(l []record.Record) {
 // where lines of other logs or lines longer than a window turn up.
 func TestSplitIsWhole(t *testing.T) {
 	kinds := []string{"noise here", "", "[request] first_token_ms=%d total_tokens=2 total_ms=3000", "[request] nothing", `{"first_token_ms":%d,"total_ms":9000}`, "\r",
-		"2026-09-10T09:00:00.500Z  INFO gateway: [request] first_token_ms=%d total_tokens=900 total_ms=3120\r", "[request] id=r%d first_token_ms=7 total_ms=9"}
+		"2026-09-10T09:00:00.500Z  INFO gateway: [request] first_token_ms=%d total_tokens=900 total_ms=3120\r", "2026-09-10T09:00:00.5Z INFO model=a/b-1 [request] total_ms=3120 total_tokens=900 tokens_per_sec=10.7 first_token_ms=%d",
+		`{"ts":"2026-09-10T09:00:00.5Z", "level":"INFO","model":"m","first_token_ms":%d,"total_tokens":3,"total_ms":9000,"n":1.5}`, "[request] id=r%d first_token_ms=7 total_ms=9"}
 	rare := []string{strings.TrimSpace(completed), traceHead + `codex_otel.log_only: event.name="codex.tool_result" output=`, strings.TrimSpace(meta), strings.Repeat("x", 2*lines.Window), `{"type":"turn.started"}`}
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -64,11 +66,8 @@ func TestSplitIsWhole(t *testing.T) {
 		text := b.String()
 		want, wantInfo := sequential(text)
 		byLine(want)
-		for _, unit := range []int64{1, 7, 64, 300, 5000} {
-			if len(text) > 200_000 && unit < 64 {
-				continue // a unit a byte is slow
-			}
-			got, info := split(t, text, unit, Options{Jobs: 1 + r.IntN(4)})
+		for _, unit := range []int{1, 64, 150, 400, 5000} {
+			got, info := split(text, unit, Options{Jobs: 1 + r.IntN(4)})
 			byLine(got)
 			if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(info, wantInfo) {
 				t.Fatalf("seed %d, units of %d bytes:\n%v %+v\nwant\n%v %+v", seed, unit, got, info, want, wantInfo)
@@ -84,13 +83,22 @@ func TestSplitWithWorkerSinks(t *testing.T) {
 	lines := map[int64]int{}
 	count := func(r record.Record) {
 		mu.Lock()
-		lines[r.Where().Line]++
-		mu.Unlock()
+		defer mu.Unlock()
+		rows, ok := r.(*record.Rows)
+		if !ok {
+			lines[r.Where().Line]++
+			return
+		}
+		for i := range rows.List {
+			var q record.Request
+			rows.Request(i, &q)
+			lines[q.Line]++
+		}
 	}
 	named := 0
 	o := Options{Jobs: 4, Location: time.UTC, WorkerSink: func() func(record.Record) { return count }}
-	s := newSplitter("x", strings.NewReader(text), int64(len(text)), 1000, o)
-	info := s.read(t.Context(), func(r record.Record) {
+	s := newSplitter("x", strings.NewReader(text), 1000, o)
+	info := s.read(func(r record.Record) {
 		count(r)
 		if q, ok := r.(*record.Request); ok && q.ID != "" {
 			named++
@@ -110,7 +118,7 @@ func TestSplitWithWorkerSinks(t *testing.T) {
 func TestSplitSurvivesAFault(t *testing.T) {
 	text := strings.Repeat(requestLine, 1000)
 	o := Options{Jobs: 3, Location: time.UTC, WorkerSink: func() func(record.Record) { return func(record.Record) { panic("broken") } }}
-	info := newSplitter("x", strings.NewReader(text), int64(len(text)), 500, o).read(t.Context(), func(record.Record) {})
+	info := newSplitter("x", strings.NewReader(text), 500, o).read(func(record.Record) {})
 	if info.Err == nil || !strings.Contains(info.Err.Error(), "broken") || !strings.Contains(info.Err.Error(), "reading x") {
 		t.Errorf("error %v", info.Err)
 	}

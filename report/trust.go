@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func (b *builder) quality() {
 		items = append(items, "Time: "+b.time(*in.First)+" to "+b.time(*in.Last)+", zone "+b.zoneName(*in.Last))
 	}
 	if !b.r.Options.Exact && q.Requests > 0 {
-		items = append(items, "Quantiles: approximate, from a sketch, because there are so many samples")
+		items = append(items, fmt.Sprintf("Percentiles of figures that are not whole milliseconds or tokens: from a sketch, because there are so many requests; off by at most %.2f %% of their value (--exact-limit)", 100*analyze.SketchError))
 	}
 	var l List
 	for _, s := range items {

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -77,6 +78,7 @@ type figureFlags struct {
 	MinTokens   int64    `default:"500" placeholder:"N" group:"Figures" help:"Below so many tokens a TPS is noisy (default ${default})."`
 	Percentiles []string `default:"50,90,95,99" placeholder:"P" group:"Figures" help:"Percentiles to report (default ${default})."`
 	SLO         string   `name:"slo" default:"ttft=5s,tps=20" placeholder:"LIMITS" group:"Figures" help:"Limits that a request must keep (default ${default})."`
+	ExactLimit  int      `default:"${exact_limit}" placeholder:"N" group:"Figures" help:"From so many values, a sketch takes over for figures that are not whole milliseconds or tokens (default ${default})."`
 }
 
 // run is the whole program: it reads args, does what they say and returns the
@@ -93,7 +95,7 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 		kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Bind(env),
-		kong.Vars{"dimensions": analyze.DimensionNames()},
+		kong.Vars{"dimensions": analyze.DimensionNames(), "exact_limit": strconv.Itoa(analyze.DefaultExactLimit)},
 	)
 	if err != nil {
 		panic(err) // the grammar above is wrong

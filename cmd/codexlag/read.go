@@ -80,7 +80,19 @@ const maxModels = 8
 func (t *tally) filtered(f *analyze.Filter, next func(record.Record)) func(record.Record) {
 	t.models = map[string]bool{}
 	return func(r record.Record) {
-		if t.keep(f, r) {
+		rows, ok := r.(*record.Rows)
+		switch {
+		case ok && f.KeepsAll():
+			t.seen += len(rows.List)
+			next(rows)
+		case ok:
+			var q record.Request
+			for i := range rows.List {
+				if rows.Request(i, &q); t.keep(f, &q) {
+					next(&q)
+				}
+			}
+		case t.keep(f, r):
 			next(r)
 		}
 	}

@@ -164,6 +164,10 @@ func (f *figureFlags) options(l *time.Location) (analyze.Options, error) {
 		return o, usageError("--min-tokens: %d is negative", f.MinTokens)
 	}
 	o.MinTokens = f.MinTokens
+	if f.ExactLimit <= 0 {
+		return o, usageError("--exact-limit: %d is no number of requests above 0", f.ExactLimit)
+	}
+	o.ExactLimit = f.ExactLimit
 	var err error
 	if o.Percentiles, err = parsePercentiles(f.Percentiles); err != nil {
 		return o, err

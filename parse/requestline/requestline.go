@@ -41,6 +41,12 @@ type Decoder struct {
 	emit     func(record.Record)
 	names    intern.Table
 	plain    []byte // the line without colours
+
+	// The models of rows, and their numbers.
+	rowModels  []string
+	rowNumbers map[string]uint16
+	lastModel  string
+	lastNumber uint16
 	fields   fields
 	request  record.Request
 }

@@ -213,6 +213,7 @@ const (
 	separator             // a key may stand right after it
 	valueEnds             // ends a value without quotes
 	quoting               // around a value: quotes, their escapes, brackets
+	textByte              // stands for itself in a JSON string
 )
 
 var class = func() (t [256]uint8) {
@@ -220,6 +221,9 @@ var class = func() (t [256]uint8) {
 		b := byte(c)
 		if b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '.' || b == '-' || b == '@' {
 			t[c] |= keyByte
+		}
+		if b >= ' ' && b != '"' && b != '\\' {
+			t[c] |= textByte
 		}
 	}
 	for _, b := range []byte(" \t,|;[(`'\"*") {
