@@ -105,9 +105,8 @@ func NewWindows(o *Options, length time.Duration) *Windows {
 func (w *Windows) Add(r record.Record, now time.Time, arrived bool) {
 	switch r := r.(type) {
 	case *record.Request:
-		m := derive(r, w.options)
 		if end, ok := w.ended(r.End, now, arrived); ok {
-			w.requests = append(w.requests, liveRequest{end, m, r.Status, r.Quality, r.Output})
+			w.requests = append(w.requests, liveRequest{end, derive(r, w.options), r.Status, r.Quality, r.Output})
 		}
 	case *record.Turn:
 		if end, ok := w.ended(r.End, now, arrived); ok {
@@ -219,7 +218,8 @@ func (q *Request) CountsInTTFT() bool {
 
 // Clean reports whether the request's TPS and TPOT can be trusted.
 func (q *Request) Clean() bool {
-	return q.TPS != nil && q.Status == record.OK.String() && !slices.ContainsFunc(q.Flags, func(f Flag) bool { return unclean&bit(f) != 0 })
+	noisy := func(f Flag) bool { return f == FewTokens || f == ShortDecode || f == Burst }
+	return q.TPS != nil && q.Status == record.OK.String() && !slices.ContainsFunc(q.Flags, noisy)
 }
 
 // MeetsSLO reports whether the request kept the limits of o; ok is false for a

@@ -195,8 +195,22 @@ func anyFile(outputs []output) bool {
 	return false
 }
 
-// take adds one record that the filters keep.
+// take adds what the filters keep.
 func (l *live) take(r record.Record) {
+	rows, ok := r.(*record.Rows)
+	if !ok {
+		l.add(r)
+		return
+	}
+	var q record.Request
+	for i := range rows.List {
+		rows.Request(i, &q)
+		l.add(&q)
+	}
+}
+
+// add adds one record.
+func (l *live) add(r record.Record) {
 	now := time.Now()
 	l.mu.Lock()
 	l.collector.Add(r)
