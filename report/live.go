@@ -235,25 +235,24 @@ var (
 	sparkASCII  = []rune("_.-~=+*#")
 )
 
-// spark draws the latest TTFTs beside the least and the greatest of them.
+// spark draws the latest TTFTs beside the least and the greatest of them, or
+// alone where there is little room.
 func (v *LiveView) spark(t *terminal) string {
-	const least = 5
+	const head, least = "TTFT ", 5
 	recent := v.Recent
-	for {
-		if len(recent) == 0 {
-			return ""
-		}
-		head := "TTFT "
-		tail := "  last " + human.Count(len(recent)) + ", " + human.Duration(slices.Min(recent)) + " to " + human.Duration(slices.Max(recent))
-		room := t.Width - width(head) - width(t.clean(tail))
+	for len(recent) > 0 {
+		tail := t.clean("  last " + human.Count(len(recent)) + ", " + human.Duration(slices.Min(recent)) + " to " + human.Duration(slices.Max(recent)))
+		room := t.Width - len(head) - width(tail)
 		if len(recent) <= room {
-			return head + t.paint(sparkLine(recent, t.Unicode), toneANSI[Prefill]) + t.clean(tail)
+			return head + t.paint(sparkLine(recent, t.Unicode), toneANSI[Prefill]) + tail
 		}
 		if room < least {
-			return crop(head+sparkLine(recent[max(0, len(recent)-t.Width+len(head)):], t.Unicode), t.Width)
+			room = max(0, min(len(recent), t.Width-len(head)))
+			return crop(head, t.Width) + sparkLine(recent[len(recent)-room:], t.Unicode)
 		}
 		recent = recent[len(recent)-room:]
 	}
+	return ""
 }
 
 // sparkLine draws one character a value, from nothing to the greatest.
@@ -262,7 +261,10 @@ func sparkLine(values []float64, unicode bool) string {
 	if unicode {
 		steps = sparkBlocks
 	}
-	top := slices.Max(values)
+	top := 0.0
+	for _, v := range values {
+		top = max(top, v)
+	}
 	line := make([]rune, len(values))
 	for i, v := range values {
 		k := 0

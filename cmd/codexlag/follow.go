@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"codexlag/parse"
 	"codexlag/parse/follow"
 	"codexlag/parse/record"
+	"codexlag/parse/source"
 	"codexlag/report"
 	"codexlag/report/metrics"
 )
@@ -101,6 +104,9 @@ func (c *reportCmd) follow(env *environment, zone *time.Location, options analyz
 	if err != nil {
 		return err
 	}
+	if slices.Contains(paths, source.Stdin) {
+		return usageError("--follow: standard input cannot be followed; let it go to a file and name that")
+	}
 	l := &live{
 		options: &options, zone: zone, collector: analyze.NewCollector(options), windows: analyze.NewWindows(&options, longWindow),
 		sources: make(map[string]origin), meter: new(parse.Meter),
@@ -118,7 +124,7 @@ func (c *reportCmd) follow(env *environment, zone *time.Location, options analyz
 		env.warn("metrics on %smetrics, the report on %s", server.url, server.url)
 	}
 	for _, p := range paths {
-		if _, err := os.Stat(p); err != nil && p != "-" {
+		if _, err := os.Stat(p); err != nil && !strings.ContainsAny(p, "*?[{") {
 			env.warn("%s: %v; waiting for it", p, cause(err))
 		}
 	}

@@ -246,6 +246,7 @@ func TestFollowExitCodes(t *testing.T) {
 		{"a gate", []string{"--slo-min", "90%", log}, exitGate, "keep the limits"},
 		{"nothing to report", []string{newLog(t).path}, exitNothing, "nothing usable"},
 		{"too often", []string{"--every", "1ms", log}, exitUsage, "--every"},
+		{"standard input", []string{"-"}, exitUsage, "standard input"},
 		{"no address", []string{"--listen", "nonsense", log}, exitUsage, "127.0.0.1:9464"},
 		{"open to others", []string{"--listen", "0.0.0.0:0", log}, exitUsage, "--listen-any"},
 		{"every address", []string{"--listen", ":0", log}, exitUsage, "--listen-any"},
