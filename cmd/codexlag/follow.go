@@ -82,9 +82,28 @@ type live struct {
 	meter     *parse.Meter
 	changes   int // grows with each record
 	caughtUp  bool
-	all       analyze.LiveFigures
-	allOf     int       // changes when all was computed
-	allAgain  time.Time // not computed before
+
+	// what the footer shows
+	all, lately glance
+	recent      []float64
+}
+
+// A glance is figures that are computed as often as there is news, but only so
+// often that it takes a small part of the time.
+type glance struct {
+	figures          []*analyze.LiveFigures
+	of               int // changes then
+	again, idleAgain time.Time
+}
+
+func (g *glance) due(changes int, now time.Time) bool {
+	return g.of != changes && now.After(g.again)
+}
+
+// done notes that the figures were computed, beginning at the time begun.
+func (g *glance) done(changes int, begun time.Time) {
+	took := time.Since(begun)
+	g.of, g.again, g.idleAgain = changes, begun.Add(20*took), begun.Add(200*took)
 }
 
 // An origin is what the records tell of the log they came from.
@@ -130,11 +149,12 @@ func (c *reportCmd) follow(env *environment, zone *time.Location, options analyz
 	}
 	ctx, giveUp := context.WithCancelCause(env.ctx)
 	defer giveUp(nil)
+	bar := *env // has the bare standard error
+	stopProgress := sync.OnceFunc(bar.showProgress(l.meter, c.NoProgress))
 	s := newScreen(c.lineWriter(env, outputs), c.NoColor)
 	if s.tty != nil && isTerminal(env.stderr) {
 		env.stderr = aside{s, env.stderr}
 	}
-	stopProgress := sync.OnceFunc(env.showProgress(l.meter, c.NoProgress))
 
 	var background sync.WaitGroup
 	background.Go(func() {
@@ -354,12 +374,12 @@ func writeFiles(outputs []output, r *analyze.Report) error {
 // are no more. It returns the error that made it stop showing anything.
 func (l *live) show(s *screen) error {
 	defer s.close()
-	resized := make(chan os.Signal, 1)
+	changed := make(chan os.Signal, 1)
 	var tick <-chan time.Time
 	if s.tty != nil {
-		if len(resizeSignals) > 0 {
-			signal.Notify(resized, resizeSignals...)
-			defer signal.Stop(resized)
+		if len(screenSignals) > 0 {
+			signal.Notify(changed, screenSignals...)
+			defer signal.Stop(changed)
 		}
 		t := time.NewTicker(lookEvery)
 		defer t.Stop()
@@ -376,7 +396,10 @@ func (l *live) show(s *screen) error {
 		case <-ready:
 			ready = nil
 		case <-tick:
-		case <-resized:
+		case sig := <-changed:
+			if sig == continued {
+				s.resume()
+			}
 		}
 		var view *report.LiveView
 		if s.tty != nil && open {
@@ -418,19 +441,22 @@ func (l *live) view() *report.LiveView {
 		return nil
 	}
 	now := time.Now()
-	if l.allOf != l.changes && now.After(l.allAgain) {
-		l.all = *l.collector.Live()
-		l.allOf = l.changes
-		// Of many requests these figures take a while: at most a twentieth of the time.
-		l.allAgain = now.Add(20 * time.Since(now))
+	if l.all.due(l.changes, now) {
+		l.all.figures = []*analyze.LiveFigures{l.collector.Live()}
+		l.all.done(l.changes, now)
+	}
+	if l.lately.due(l.changes, now) || !l.windows.Empty() && now.After(l.lately.idleAgain) {
+		l.lately.figures = []*analyze.LiveFigures{l.windows.Figures(now, shortWindow), l.windows.Figures(now, longWindow)}
+		l.recent = l.windows.Recent(sparkMax)
+		l.lately.done(l.changes, now)
 	}
 	return &report.LiveView{
 		Windows: []report.LiveWindow{
-			{Name: "last 5 min", LiveFigures: l.windows.Figures(now, shortWindow)},
-			{Name: "last hour", LiveFigures: l.windows.Figures(now, longWindow)},
-			{Name: "all", LiveFigures: &l.all},
+			{Name: "last 5 min", LiveFigures: l.lately.figures[0]},
+			{Name: "last hour", LiveFigures: l.lately.figures[1]},
+			{Name: "all", LiveFigures: l.all.figures[0]},
 		},
-		Recent: l.windows.Recent(sparkMax),
+		Recent: l.recent,
 		Status: human.Plural(len(l.sources), "file") + " followed  " + l.status,
 	}
 }

@@ -150,6 +150,13 @@ func (s *screen) close() {
 	}
 }
 
+// resume begins anew below what others wrote to the terminal.
+func (s *screen) resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.footer = nil
+}
+
 func (s *screen) write(text string) {
 	if text == "" || s.err != nil {
 		return

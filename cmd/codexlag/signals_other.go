@@ -4,5 +4,9 @@ package main
 
 import "os"
 
-// resizeSignals: here the size of a terminal is looked at once a second.
-var resizeSignals []os.Signal
+// Here the size of a terminal is looked at once a second, and nothing stops a
+// program.
+var (
+	screenSignals []os.Signal
+	continued     os.Signal
+)

@@ -7,5 +7,9 @@ import (
 	"syscall"
 )
 
-// resizeSignals tell that a terminal has another size.
-var resizeSignals = []os.Signal{syscall.SIGWINCH}
+// screenSignals tell that a terminal has another size, and that the program goes
+// on after it was stopped: the shell has written to the terminal since.
+var (
+	screenSignals           = []os.Signal{syscall.SIGWINCH, continued}
+	continued     os.Signal = syscall.SIGCONT
+)
