@@ -87,7 +87,6 @@ func (f *following) awaitOutput(s string) {
 type logFile struct {
 	t    *testing.T
 	path string
-	n    int
 }
 
 func newLog(t *testing.T, lines ...string) *logFile {

@@ -41,7 +41,7 @@ func listen(addr string, any bool, every time.Duration, l *live) (*server, error
 		return nil, fmt.Errorf("--listen %s: another program listens there, perhaps another codexlag; take another port", addr)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w", addr, errors.Unwrap(err))
+		return nil, fmt.Errorf("--listen %s: %w", addr, cause(err))
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", l.metrics.Handler())

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the golden files; read the diff
 
 // asProgram is the variable that makes the test binary the program, for what
 // only a process of its own shows: signals, a terminal.
-const asProgram = "CODEXLAG_TEST_AS_PROGRAM"
+const asProgram = "TEST_AS_PROGRAM"
 
 // The tests run the program as a user would, from the top of the checkout.
 func TestMain(m *testing.M) {
