@@ -37,9 +37,12 @@ func Follow(ctx context.Context, paths []string, o Options, sink func(record.Rec
 			}
 		})
 	}
-	read(ctx, o.Options, o.NewOnly)
+	s := read(ctx, o.Options, o.NewOnly)
 	if o.CaughtUp != nil {
 		o.CaughtUp()
+	}
+	if len(paths) == 1 && paths[0] == source.Stdin {
+		return s, nil
 	}
 	o.Meter = nil
 	sizes := sizesOf(paths)
