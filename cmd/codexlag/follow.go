@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -123,9 +122,6 @@ func (c *reportCmd) follow(env *environment, zone *time.Location, options analyz
 	if err != nil {
 		return err
 	}
-	if slices.Contains(paths, source.Stdin) {
-		return usageError("--follow: standard input cannot be followed; let it go to a file and name that")
-	}
 	l := &live{
 		options: &options, zone: zone, collector: analyze.NewCollector(options), windows: analyze.NewWindows(&options, longWindow),
 		sources: make(map[string]origin), meter: new(parse.Meter),
@@ -143,7 +139,7 @@ func (c *reportCmd) follow(env *environment, zone *time.Location, options analyz
 		env.warn("metrics on %smetrics, the report on %s", server.url, server.url)
 	}
 	for _, p := range paths {
-		if _, err := os.Stat(p); err != nil && !strings.ContainsAny(p, "*?[{") {
+		if _, err := os.Stat(p); err != nil && p != source.Stdin && !strings.ContainsAny(p, "*?[{") {
 			env.warn("%s: %v; waiting for it", p, cause(err))
 		}
 	}
@@ -172,7 +168,9 @@ func (c *reportCmd) follow(env *environment, zone *time.Location, options analyz
 		Poll:    c.Poll,
 		CaughtUp: func() {
 			stopProgress()
-			l.setCaughtUp()
+			if env.ctx.Err() == nil { // else reading was cut short
+				l.setCaughtUp()
+			}
 		},
 	}
 	summary, err := follow.Follow(ctx, paths, o, rd.tally.filtered(&filter, l.take))

@@ -215,6 +215,15 @@ func TestFollowNewOnly(t *testing.T) {
 	}
 }
 
+// Following standard input ends with it.
+func TestFollowStandardInput(t *testing.T) {
+	var stdout, stderr buffer
+	code := run(t.Context(), strings.NewReader(request(400, 800, 9400, "model=piped")+"\n"), &stdout, &stderr, []string{"--follow", "-"})
+	if code != exitOK || !strings.Contains(stdout.String(), "1 request in 1 file") {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout.String(), stderr.String())
+	}
+}
+
 func TestFollowFilters(t *testing.T) {
 	log := newLog(t, request(400, 800, 9400, "model=a"))
 	out := filepath.Join(t.TempDir(), "r.json")
@@ -245,7 +254,6 @@ func TestFollowExitCodes(t *testing.T) {
 		{"a gate", []string{"--slo-min", "90%", log}, exitGate, "keep the limits"},
 		{"nothing to report", []string{newLog(t).path}, exitNothing, "nothing usable"},
 		{"too often", []string{"--every", "1ms", log}, exitUsage, "--every"},
-		{"standard input", []string{"-"}, exitUsage, "standard input"},
 		{"no address", []string{"--listen", "nonsense", log}, exitUsage, "127.0.0.1:9464"},
 		{"open to others", []string{"--listen", "0.0.0.0:0", log}, exitUsage, "--listen-any"},
 		{"every address", []string{"--listen", ":0", log}, exitUsage, "--listen-any"},
