@@ -15,7 +15,10 @@ type blockReader struct {
 	next int64  // number of the next block
 	tail []byte // read already: the beginning of the next block's first line
 	long bool   // tail is the beginning of a line that does not fit a block
-	err  error  // of src, io.EOF at its end
+	// open says that the log is still being written: a last line without its
+	// line feed is left for rest.
+	open bool
+	err  error // of src, io.EOF at its end
 }
 
 // take fills buf with the next block. The last line of the stream may lack its
@@ -35,10 +38,10 @@ func (b *blockReader) take(buf []byte) (text []byte, i int64, ok bool) {
 		n += k
 	}
 	end := n
-	if b.err == nil {
+	if b.err == nil || b.open {
 		end = bytes.LastIndexByte(buf[:n], '\n') + 1
 		b.tail = append(b.tail, buf[end:n]...)
-		b.long = end == 0
+		b.long = end == 0 && b.err == nil
 	}
 	if end == 0 {
 		return nil, 0, false

@@ -27,7 +27,7 @@ type joiner struct {
 	// what both know of a request.
 	told      []*account
 	byUsage   map[usage][]*account
-	toldTurns []*record.Turn
+	toldTurns []toldTurn
 	// waits says that there are session files to wait for.
 	waits bool
 
@@ -36,6 +36,9 @@ type joiner struct {
 	turn    string
 	index   int
 	dropped map[*record.Request]bool
+
+	// live is set while logs are followed; see joinlive.go.
+	live *liveJoin
 }
 
 // An account is a request as telemetry tells of it.
@@ -47,6 +50,8 @@ type account struct {
 	// request waits for a session file; nil where none can come.
 	request *record.Request
 	taken   bool // a session file told of it as well
+	passed  bool // it was passed on, since no session file told of it in time
+	arrived time.Time
 }
 
 type usage struct {
@@ -81,7 +86,7 @@ func (j *joiner) add(r record.Record) {
 		if r.Format == record.FormatRollout {
 			j.rolloutTurn(r)
 		} else {
-			j.toldTurns = append(j.toldTurns, r)
+			j.toldTurns = append(j.toldTurns, toldTurn{r, j.now()})
 		}
 	default:
 		j.sink(r)
@@ -132,7 +137,7 @@ func (j *joiner) telemetry(r *record.Request) {
 			return
 		}
 	}
-	a := &account{end: r.End, input: r.Input, status: r.Status, file: r.File}
+	a := &account{end: r.End, input: r.Input, status: r.Status, file: r.File, arrived: j.now()}
 	j.byUsage[u] = append(j.byUsage[u], a)
 	if !j.waits {
 		j.sink(r)
@@ -140,7 +145,9 @@ func (j *joiner) telemetry(r *record.Request) {
 	}
 	c := *r
 	a.request = &c
-	j.told = append(j.told, a)
+	if j.live == nil || !j.tooLate(a) {
+		j.told = append(j.told, a)
+	}
 }
 
 // rollout takes a request of a session file.
@@ -150,8 +157,19 @@ func (j *joiner) rollout(r *record.Request) {
 		j.duplicate(r)
 		return
 	}
-	j.merge(r)
-	j.sink(r)
+	if j.merge(r) {
+		j.pass(r)
+	}
+}
+
+// pass passes on what a session file tells; while logs are followed a trace
+// may tell of the same a moment later.
+func (j *joiner) pass(r record.Record) {
+	if j.live == nil {
+		j.sink(r)
+	} else {
+		j.hold(r)
+	}
 }
 
 // rolloutKey names a request across copies of its session. History that is
@@ -173,22 +191,35 @@ func (j *joiner) rolloutKey(r *record.Request) string {
 }
 
 // merge gives r the TTFT that a trace measured for the same request: same
-// thread, same tokens, end within a second.
-func (j *joiner) merge(r *record.Request) {
+// thread, same tokens, end within a second. It returns false where the trace's
+// account was passed on already, so that r must not be.
+func (j *joiner) merge(r *record.Request) bool {
 	var best *account
 	for _, a := range j.byUsage[usage{r.Session, r.Output}] {
-		if a.taken || a.request == nil || a.status != record.OK || a.input.Known && a.input != r.Input {
-			continue
-		}
-		if d := a.end.Sub(r.End).Abs(); d <= sameRequest && (best == nil || d < best.end.Sub(r.End).Abs()) {
+		if d := a.end.Sub(r.End).Abs(); a.fits(r) && (best == nil || d < best.end.Sub(r.End).Abs()) {
 			best = a
 		}
 	}
 	if best == nil {
-		return
+		return true
 	}
-	best.taken = true
-	t := best.request
+	best.join(r)
+	if best.passed {
+		j.sink(&record.Dropped{Pos: r.Pos, Reason: record.Merge, Session: r.Session})
+	}
+	return !best.passed
+}
+
+// fits reports whether r, of a session file, may be the request that a tells of.
+func (a *account) fits(r *record.Request) bool {
+	return !a.taken && a.request != nil && a.status == record.OK && (!a.input.Known || a.input == r.Input) &&
+		a.end.Sub(r.End).Abs() <= sameRequest
+}
+
+// join puts into r what a knows better.
+func (a *account) join(r *record.Request) {
+	a.taken = true
+	t := a.request
 	r.Merged = true
 	r.Retries = t.Retries
 	if t.Quality <= r.Quality {
@@ -215,7 +246,7 @@ func (j *joiner) rolloutTurn(t *record.Turn) {
 		clear(j.dropped)
 	}
 	if !j.repeated(turnKey(t)) {
-		j.sink(t)
+		j.pass(t)
 	}
 }
 
@@ -238,8 +269,8 @@ func (j *joiner) flush() {
 		}
 	}
 	for _, t := range j.toldTurns {
-		if !j.repeated(turnKey(t)) {
-			j.sink(t)
+		if !j.repeated(turnKey(t.turn)) {
+			j.sink(t.turn)
 		}
 	}
 	j.told, j.toldTurns = nil, nil

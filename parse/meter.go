@@ -1,6 +1,10 @@
 package parse
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"codexlag/parse/source"
+)
 
 // A Meter tells how far reading is, in bytes on the disk. It can be looked at
 // from another goroutine while Read runs.
@@ -17,5 +21,14 @@ func (m *Meter) Done() int64 { return m.done.Load() }
 func (m *Meter) add(n int64) {
 	if m != nil {
 		m.done.Add(n)
+	}
+}
+
+// expect adds files that will be read.
+func (m *Meter) expect(files []source.File) {
+	if m != nil {
+		for _, f := range files {
+			m.total.Add(f.Size)
+		}
 	}
 }

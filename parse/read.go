@@ -32,6 +32,16 @@ type Options struct {
 	Meter *Meter
 }
 
+// complete puts in what is not set.
+func (o *Options) complete() {
+	if o.Location == nil {
+		o.Location = time.UTC
+	}
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+}
+
 // A Summary is what Read met, beside the records.
 type Summary struct {
 	Logs     []Log            // that were read, in the order of their records
@@ -61,18 +71,9 @@ func (i *Info) Unreadable() int {
 // logs: traces first, then session files, each by path. A request that several
 // logs tell of comes once. Read ends early when ctx is done.
 func Read(ctx context.Context, paths []string, o Options, sink func(record.Record)) *Summary {
-	if o.Location == nil {
-		o.Location = time.UTC
-	}
-	if o.Jobs <= 0 {
-		o.Jobs = runtime.GOMAXPROCS(0)
-	}
+	o.complete()
 	found := source.Expand(paths)
-	if o.Meter != nil {
-		for _, f := range found.Files {
-			o.Meter.total.Add(f.Size)
-		}
-	}
+	o.Meter.expect(found.Files)
 	s := &Summary{Skipped: found.Skipped, Problems: found.Problems}
 	sessions, others := bySession(found.Files, o)
 	j := newJoiner(sink, len(sessions) > 0)
@@ -121,27 +122,35 @@ func isSessionFile(f source.File, o Options) bool {
 // readAll reads files with several workers; records come out in their order.
 func readAll(ctx context.Context, files []source.File, o Options, sink func(record.Record)) []Log {
 	logs := make([]Log, len(files))
-	gate := newTurnstile(len(files), sink)
+	inOrder(len(files), o.Jobs, sink, func(i int, sink func(record.Record)) {
+		logs[i] = readOne(ctx, files[i], o, sink)
+	})
+	return logs
+}
+
+// inOrder calls read for each of n logs, with several workers; what they pass
+// on comes out in the order of the logs.
+func inOrder(n, jobs int, sink func(record.Record), read func(i int, sink func(record.Record))) {
+	gate := newTurnstile(n, sink)
 	var next int
 	var mu sync.Mutex
 	var workers sync.WaitGroup
-	for range min(o.Jobs, len(files)) {
+	for range min(jobs, n) {
 		workers.Go(func() {
 			for {
 				mu.Lock()
 				i := next
 				next++
 				mu.Unlock()
-				if i >= len(files) {
+				if i >= n {
 					return
 				}
-				logs[i] = readOne(ctx, files[i], o, func(r record.Record) { gate.pass(i, r) })
+				read(i, func(r record.Record) { gate.pass(i, r) })
 				gate.finish(i)
 			}
 		})
 	}
 	workers.Wait()
-	return logs
 }
 
 // readOne reads one log. A fault of the program itself ends that log only.

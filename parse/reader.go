@@ -69,7 +69,9 @@ func NewReader(path string, src io.Reader, location *time.Location) *Reader {
 	return r
 }
 
-// Scan steps to the next record.
+// Scan steps to the next record. Where the log pauses (lines.ErrPause), Scan
+// returns false and may be called again when there is more: what the decoders
+// know is kept, and so is the beginning of a line.
 func (r *Reader) Scan() bool {
 	for {
 		if r.next++; r.next < len(r.pending) {
@@ -79,6 +81,8 @@ func (r *Reader) Scan() bool {
 		switch {
 		case r.lines.Scan():
 			r.line(r.lines.Line())
+		case r.lines.Paused():
+			return false
 		case !r.ended:
 			r.end()
 		default:

@@ -69,12 +69,16 @@ func newSplitter(path string, src io.Reader, unit int, o Options) *splitter {
 }
 
 func (s *splitter) read(sink func(record.Record)) Info {
+	s.units(sink)
+	return s.rest(sink)
+}
+
+func (s *splitter) units(sink func(record.Record)) {
 	var workers sync.WaitGroup
 	for range s.o.Jobs {
 		workers.Go(func() { s.work(sink) })
 	}
 	workers.Wait()
-	return s.rest(sink)
 }
 
 func (s *splitter) work(sink func(record.Record)) {
@@ -233,21 +237,32 @@ func (s *splitter) rest(sink func(record.Record)) Info {
 		}
 		return s.info
 	}
-	var again []io.Reader
-	for i := s.turn; s.left[i] != nil; i++ {
-		again = append(again, bytes.NewReader(s.left[i]))
-	}
-	r := NewReader(s.path, io.MultiReader(append(again, s.blocks.rest())...), s.o.Location)
-	r.lines.Skip(s.lines, s.bytes)
-	r.info = s.info
-	r.recordsN[kindRequest] = s.info.Requests
-	if s.matched {
-		r.main = kindRequest
-	}
+	r := s.reader(nil)
 	for r.Scan() {
 		sink(r.Record())
 	}
 	return r.Info()
+}
+
+// reader returns a Reader of what the workers left, and then of more.
+func (s *splitter) reader(more io.Reader) *Reader {
+	var parts []io.Reader
+	for i := s.turn; s.left[i] != nil; i++ {
+		parts = append(parts, bytes.NewReader(s.left[i]))
+	}
+	parts = append(parts, s.blocks.rest())
+	if more != nil {
+		parts = append(parts, more)
+	}
+	r := NewReader(s.path, io.MultiReader(parts...), s.o.Location)
+	r.lines.Skip(s.lines, s.bytes)
+	r.info = s.info
+	r.info.Lines, r.info.Bytes = s.lines, s.bytes
+	r.recordsN[kindRequest] = s.info.Requests
+	if s.matched {
+		r.main = kindRequest
+	}
+	return r
 }
 
 // A unitReader reads units, one after the other, into the same memory.

@@ -4,9 +4,13 @@ package lines
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"sync"
 )
+
+// ErrPause is what a stream returns that has no more for now, and may later.
+var ErrPause = errors.New("no more for now")
 
 const (
 	// Window is how much of a stream is held at once. 128 to 512 KiB read
@@ -44,11 +48,18 @@ type Reader struct {
 	src        io.Reader
 	buf        []byte
 	start, end int // unread part of buf
+	searched   int // how much of that is known to hold no line feed
 	line       Line
 	next       int64 // number of the next line
 	bytes      int64
 	eof        bool
 	err        error
+
+	// A paused stream: the beginning of a line waits in parked, unless it is
+	// long; of one that is passed over, over bytes were read.
+	paused bool
+	parked []byte
+	over   int64
 }
 
 // NewReader returns a Reader of src.
@@ -81,16 +92,41 @@ func (r *Reader) close() {
 	r.start, r.end = 0, 0
 }
 
+// Paused reports whether Scan returned false only because the stream has no
+// more for now. It can then be called again, and goes on in the same line.
+func (r *Reader) Paused() bool { return r.paused }
+
+// maxParked is how much of an unfinished line is kept outside of a buffer, so
+// that a stream which pauses for long costs next to nothing.
+const maxParked = 16 << 10
+
+// park keeps the unfinished line until the stream goes on.
+func (r *Reader) park() {
+	held := r.end - r.start
+	if held > maxParked || len(r.buf) != Window {
+		return
+	}
+	r.parked = bytes.Clone(r.buf[r.start:r.end])
+	r.close()
+}
+
 // Scan steps to the next line. After an error of the stream, what was read
 // before it is still delivered.
 func (r *Reader) Scan() bool {
+	r.paused = false
 	if r.buf == nil {
 		if r.eof {
 			return false
 		}
 		r.buf = windows.Get().(*[Window]byte)[:]
+		r.end = copy(r.buf, r.parked)
+		r.parked = nil
 	}
-	searched := 0
+	if r.over > 0 {
+		return r.passOver()
+	}
+	searched := r.searched
+	r.searched = 0
 	for {
 		if i := bytes.IndexByte(r.buf[r.start+searched:r.end], '\n'); i >= 0 {
 			n := searched + i
@@ -108,6 +144,11 @@ func (r *Reader) Scan() bool {
 			r.deliver(r.buf[r.start:r.end], int64(searched), true)
 			r.start = r.end
 			return true
+		}
+		if r.paused {
+			r.searched = searched
+			r.park()
+			return false
 		}
 		if searched >= Window && searched == len(r.buf) {
 			if r.NeedWhole == nil || len(r.buf) >= MaxLine || !r.NeedWhole(r.buf[:r.end]) {
@@ -154,6 +195,10 @@ func (r *Reader) read(b []byte) int {
 	for range 100 { // as bufio: a reader that returns 0, nil for ever is broken
 		n, err := r.src.Read(b)
 		r.end += n
+		if err == ErrPause {
+			r.paused = true
+			return n
+		}
 		if err != nil {
 			r.eof = true
 			if err != io.EOF {
@@ -175,9 +220,17 @@ func (r *Reader) passOver() bool {
 	if r.start > 0 { // only a line that fills the buffer from its start gets here
 		panic("lines: long line not at the start of the buffer")
 	}
-	size := int64(r.end)
+	size := r.over
+	if size == 0 {
+		size = int64(r.end)
+	}
+	r.over = 0
 	text := r.buf[:Head]
 	for !r.eof {
+		if r.paused {
+			r.over = size
+			return false
+		}
 		r.end = Head
 		n := r.read(r.buf[Head:])
 		if i := bytes.IndexByte(r.buf[Head:r.end], '\n'); i >= 0 {

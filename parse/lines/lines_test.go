@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -142,5 +143,61 @@ func BenchmarkScan(b *testing.B) {
 		r := NewReader(bytes.NewReader(in))
 		for r.Scan() {
 		}
+	}
+}
+
+// A pausing stream hands out its content in pieces and pauses after each.
+type pausing struct {
+	rest  string
+	piece int
+	given int // of the piece at hand
+}
+
+func (p *pausing) Read(b []byte) (int, error) {
+	switch {
+	case p.rest == "":
+		return 0, io.EOF
+	case p.given == p.piece:
+		p.given = 0
+		return 0, ErrPause
+	}
+	n := copy(b[:min(len(b), p.piece-p.given)], p.rest)
+	p.rest, p.given = p.rest[n:], p.given+n
+	return n, nil
+}
+
+// A stream that pauses gives the same lines, wherever it does.
+func TestScanGoesOnAfterAPause(t *testing.T) {
+	long := strings.Repeat("x", Window+10)
+	huge := strings.Repeat("y", 3*Window)
+	for _, in := range []string{"", "a\n", "a\nb", "a\r\n\r\n\nb\r\n", "a\n" + long + "\nb\n", huge, huge + "\r\n" + long + "\nc"} {
+		for _, whole := range []bool{false, true} {
+			for _, piece := range []int{1, 7, maxParked - 1, maxParked + 1, Window, Window + 1, 2 * Window} {
+				if piece < 100 && len(in) > 1000 {
+					continue // slow, and the same to the reader
+				}
+				need := func([]byte) bool { return whole }
+				want := NewReader(strings.NewReader(in))
+				want.NeedWhole = need
+				got := NewReader(&pausing{rest: in, piece: piece})
+				got.NeedWhole = need
+				var lines []string
+				for lines = collect(t, got); got.Paused(); {
+					lines = append(lines, collect(t, got)...)
+				}
+				if w := collect(t, want); !slices.Equal(lines, w) || got.Bytes() != want.Bytes() {
+					t.Errorf("%d bytes in pieces of %d: got %q, want %q", len(in), piece, lines, w)
+				}
+			}
+		}
+	}
+}
+
+func TestAPauseGivesTheBufferBack(t *testing.T) {
+	r := NewReader(&pausing{rest: "a\nbc", piece: 3})
+	for r.Scan() {
+	}
+	if !r.Paused() || r.buf != nil || string(r.parked) != "b" {
+		t.Errorf("paused %v, a buffer of %d bytes, parked %q", r.Paused(), len(r.buf), r.parked)
 	}
 }

@@ -78,12 +78,15 @@ type Info struct {
 
 	HasTurnTTFT   bool // turns state a time to first token
 	HasItemStarts bool // items state when they started
+
+	Running bool // a turn has begun and not ended
 }
 
 // Info tells what is known of the file so far.
 func (d *Decoder) Info() Info {
 	i := d.info
 	i.Version = d.version
+	i.Running = d.turn != nil
 	return i
 }
 

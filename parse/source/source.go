@@ -21,9 +21,18 @@ type File struct {
 	// read it is a failure of the run.
 	Named bool
 	Stdin bool
+	// ID tells what the file is, whatever it is called; the zero ID where the
+	// system has no such number. It may be given to another file later.
+	ID ID
 
 	pipe bool // a named pipe: opening it waits for its writer
 }
+
+// An ID is the number of a file in its file system.
+type ID struct{ Device, Inode uint64 }
+
+// Pipe reports whether f can be read only once: a named pipe, standard input.
+func (f *File) Pipe() bool { return f.pipe || f.Stdin }
 
 // Skipped is a file or directory that was found and is not for reading.
 type Skipped struct {
@@ -46,4 +55,5 @@ type Found struct {
 	Files    []File
 	Skipped  []Skipped
 	Problems []Problem
+	Dirs     []string // that were listed
 }

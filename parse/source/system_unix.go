@@ -18,3 +18,11 @@ func number(info fs.FileInfo) uint64 {
 	}
 	return 0
 }
+
+// IDOf returns the ID of a file.
+func IDOf(info fs.FileInfo) ID {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return ID{Device: uint64(st.Dev), Inode: uint64(st.Ino)}
+	}
+	return ID{}
+}

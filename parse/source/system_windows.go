@@ -16,3 +16,6 @@ func number(info fs.FileInfo) uint64 {
 	}
 	return 0
 }
+
+// IDOf returns the ID of a file: it is not to be had without opening it.
+func IDOf(fs.FileInfo) ID { return ID{} }

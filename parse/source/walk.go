@@ -31,7 +31,7 @@ func (w *walker) file(path string, info fs.FileInfo, named bool) {
 	}
 	f := File{Path: path, Named: named}
 	if f.pipe = info.Mode()&fs.ModeNamedPipe != 0; !f.pipe {
-		f.Size, f.ModTime = info.Size(), info.ModTime()
+		f.Size, f.ModTime, f.ID = info.Size(), info.ModTime(), IDOf(info)
 	}
 	w.found.Files = append(w.found.Files, f)
 }
@@ -41,6 +41,7 @@ func (w *walker) dir(path string, info fs.FileInfo) {
 	if !w.seen.add(info) {
 		return
 	}
+	w.found.Dirs = append(w.found.Dirs, path)
 	entries, err := os.ReadDir(path) // where it fails half-way, with what was read before
 	if err != nil {
 		w.problem(path, w.namedDirs.has(info), failed("listing", path, err))
@@ -124,3 +125,17 @@ func special(mode fs.FileMode) string {
 	}
 	return "a special file"
 }
+
+// Below looks at a path in a directory that Expand lists: is it a file to read?
+// Links are left to Expand.
+func Below(path string) (f File, ok bool) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || neverLog(info.Name()) != "" {
+		return File{}, false
+	}
+	return File{Path: path, Size: info.Size(), ModTime: info.ModTime(), ID: IDOf(info)}, true
+}
+
+// Uncompressed returns path without the ending of a compressed file, and
+// whether it has one.
+func Uncompressed(path string) (string, bool) { return uncompressed(path) }

@@ -1,0 +1,276 @@
+package parse
+
+import (
+	"bytes"
+	"context"
+	"hash/fnv"
+	"io"
+	"time"
+
+	"codexlag/parse/lines"
+	"codexlag/parse/record"
+	"codexlag/parse/rollout"
+	"codexlag/parse/source"
+)
+
+// A Live reads logs that are still being written: first what they hold, as
+// Read does, then what whoever watches the files puts into each Growing. It
+// passes on the records that Read would find in the same bytes. Its methods
+// must not be called at the same time.
+type Live struct {
+	o    Options
+	join *joiner
+}
+
+// NewLive returns a Live whose records go to sink, one at a time.
+func NewLive(o Options, sink func(record.Record)) *Live {
+	o.complete()
+	o.WorkerSink = nil // everything is in order
+	return &Live{o: o, join: newLiveJoiner(sink, time.Now)}
+}
+
+// A Growing is one log that is read as it grows.
+type Growing struct {
+	File   source.File
+	Offset int64  // how much of the file was read, in bytes
+	Sum    uint64 // of the bytes before Offset, see SumBefore
+	Head   []byte // the first few of them, where History read them
+	// Fixed says that the log is not text as it is, so that it can only be
+	// read as a whole: a database, a compressed file.
+	Fixed bool
+
+	live   *Live
+	silent bool
+	more   feed
+	r      *Reader // nil where the log is fixed or reading it failed
+	log    Log
+}
+
+// A feed is a stream that others put bytes into.
+type feed struct {
+	bytes []byte
+	over  bool
+}
+
+func (f *feed) Read(b []byte) (int, error) {
+	switch {
+	case len(f.bytes) > 0:
+		n := copy(b, f.bytes)
+		f.bytes = f.bytes[n:]
+		return n, nil
+	case f.over:
+		return 0, io.EOF
+	}
+	return 0, lines.ErrPause
+}
+
+// History reads what the files hold, in parallel, and returns a Growing for
+// each. Its records come in the order in which Read passes them on.
+func (l *Live) History(ctx context.Context, files []source.File) []*Growing {
+	l.o.Meter.expect(files)
+	sessions, others := bySession(files, l.o)
+	var all []*Growing
+	for _, stage := range [][]source.File{others, sessions} {
+		begun := make([]*Growing, len(stage))
+		inOrder(len(stage), l.o.Jobs, l.join.add, func(i int, sink func(record.Record)) {
+			begun[i] = l.begin(ctx, stage[i], sink)
+		})
+		all = append(all, begun...)
+	}
+	for _, g := range all {
+		g.noteSession()
+	}
+	return all
+}
+
+// CaughtUp says that all of what existed before has been read.
+func (l *Live) CaughtUp() { l.join.catchUp() }
+
+// Settle passes on what waited long enough for another log to tell of the
+// same. It is to be called several times a second while Waiting.
+func (l *Live) Settle() { l.join.settle() }
+
+// Waiting reports whether Settle has anything to do.
+func (l *Live) Waiting() bool {
+	j := l.join
+	return len(j.live.waiting) > 0 || len(j.told) > 0 || len(j.toldTurns) > 0
+}
+
+// Close passes on all that waits. Every Growing should have ended.
+func (l *Live) Close() { l.join.flushLive() }
+
+// begin reads what a log holds now.
+func (l *Live) begin(ctx context.Context, f source.File, sink func(record.Record)) (g *Growing) {
+	g = l.Open(f)
+	defer g.caught()
+	s, err := source.Open(f, nil)
+	if err != nil {
+		g.log.Err = err
+		return g
+	}
+	defer s.Close()
+	if !CanGrow(s) {
+		g.Fixed, g.r = true, nil
+		g.log = readOne(ctx, f, l.o, sink)
+		return g
+	}
+	head := s.Head(source.MaxHead)
+	g.Head = bytes.Clone(head[:min(len(head), 64)])
+	in := &metered{ctx: ctx, stream: s, meter: l.o.Meter}
+	defer in.end(f.Size)
+	if isPlainText(s, f, l.o) {
+		units := newSplitter(f.Path, in, unitSize, l.o)
+		units.blocks.open = true
+		units.units(sink)
+		g.r = units.reader(&g.more)
+		if units.broken != nil {
+			g.log.Err, g.r = units.broken, nil
+			return g
+		}
+	} else {
+		k := wholeKind(head)
+		g.r = NewReader(f.Path, io.MultiReader(in, &g.more), l.o.Location)
+		g.r.main = k
+	}
+	for g.r.Scan() {
+		sink(g.r.Record())
+	}
+	src, _, _ := s.Plain()
+	g.Offset = s.RawBytes()
+	g.Sum, g.log.Err = SumBefore(src, g.Offset)
+	return g
+}
+
+// CanGrow reports whether a log can be read in pieces: it is text as it is,
+// line after line.
+func CanGrow(s *source.Stream) bool {
+	_, _, plain := s.Plain()
+	return plain && wholeKind(s.Head(source.MaxHead)) != kindOTLP
+}
+
+// Open returns a Growing of which nothing was read yet.
+func (l *Live) Open(f source.File) *Growing {
+	g := &Growing{File: f, live: l, log: Log{Info: Info{Path: f.Path, Format: record.FormatUnknown}, Named: f.Named}}
+	g.r = NewReader(f.Path, &g.more, l.o.Location)
+	g.Sum = emptySum
+	return g
+}
+
+// Once reads a log that cannot be read in pieces.
+func (l *Live) Once(ctx context.Context, f source.File) *Growing {
+	g := &Growing{File: f, live: l, Fixed: true}
+	g.log = readOne(ctx, f, l.o, l.join.add)
+	return g
+}
+
+// Silence makes what is written from now on count as read before; no records
+// of it are passed on.
+func (g *Growing) Silence(on bool) { g.silent = on }
+
+// Failed notes why the log cannot be read; nil for that it can again.
+func (g *Growing) Failed(err error) { g.log.Err = err }
+
+// Write takes the next bytes of the log; a line may come in pieces.
+func (g *Growing) Write(b []byte) {
+	if g.r == nil {
+		return
+	}
+	defer g.caught()
+	if g.r.main == kindNone && g.r.lines.Bytes() == 0 {
+		g.r.main = wholeKind(b)
+	}
+	g.more.bytes = b
+	g.scan()
+	g.more.bytes = nil
+	g.noteSession()
+}
+
+// End tells that the log will not grow any more: what is pending is passed on.
+func (g *Growing) End() {
+	if g.r == nil {
+		return
+	}
+	defer g.caught()
+	g.more.over = true
+	g.scan()
+	err := g.log.Err
+	g.log.Info = g.r.Info()
+	if g.log.Err == nil {
+		g.log.Err = err
+	}
+	g.noteSession()
+	g.r = nil
+}
+
+func (g *Growing) scan() {
+	for g.r.Scan() {
+		if !g.silent {
+			g.live.join.add(g.r.Record())
+		}
+	}
+}
+
+// Log tells what the log was, once it has ended.
+func (g *Growing) Log() Log { return g.log }
+
+// caught ends a log where the program itself has a fault.
+func (g *Growing) caught() {
+	if p := recover(); p != nil {
+		g.log.Err = fault(g.File.Path, p)
+		g.r = nil
+	}
+}
+
+// noteSession tells the joiner how far a session file is.
+func (g *Growing) noteSession() {
+	if g.r == nil {
+		return
+	}
+	if d, ok := g.r.decoders[kindRollout].(*rollout.Decoder); ok {
+		if about := d.Info(); about.Session != "" {
+			g.live.join.live.sessions[about.Session] = sessionState{running: about.Running && !g.more.over}
+		}
+	}
+}
+
+// Summed is how many bytes before the offset tell whether a file went on or
+// holds something new: some lines.
+const Summed = 4 << 10
+
+var emptySum = Sum(nil)
+
+// Sum returns a sum of the last Summed bytes of b.
+func Sum(b []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(b[max(0, len(b)-Summed):])
+	return h.Sum64()
+}
+
+// SumBefore returns the Sum of what lies before offset: when it changes, the
+// file holds something new and did not just grow.
+func SumBefore(src io.ReaderAt, offset int64) (uint64, error) {
+	b := make([]byte, min(offset, Summed))
+	n, err := src.ReadAt(b, offset-int64(len(b)))
+	if n == len(b) {
+		err = nil
+	}
+	return Sum(b[:n]), err
+}
+
+// Append takes b, which was read from src at Offset. It returns false, and takes
+// nothing, where what lies before Offset now is not what was read there: src
+// holds something new, and so may b.
+func (g *Growing) Append(src io.ReaderAt, b []byte) (bool, error) {
+	before := make([]byte, min(g.Offset, Summed))
+	n, err := src.ReadAt(before, g.Offset-int64(len(before)))
+	if n < len(before) && err != io.EOF {
+		return true, err
+	}
+	if Sum(before[:n]) != g.Sum {
+		return false, nil
+	}
+	g.Write(b)
+	g.Offset += int64(len(b))
+	g.Sum = Sum(append(before, b[max(0, len(b)-Summed):]...))
+	return true, nil
+}
