@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -275,5 +276,33 @@ func TestFollowExitCodes(t *testing.T) {
 	}
 	if got := codexlag(t, "", "--listen", "127.0.0.1:0", log); got.code != exitOK || !strings.Contains(got.stderr, "--follow") {
 		t.Errorf("--listen alone: exit %d, stderr %q", got.code, got.stderr)
+	}
+}
+
+// Session files that come while they are followed give the report of these
+// files.
+func TestFollowATree(t *testing.T) {
+	const sessions = "testdata/codexhome/sessions"
+	tree, out := t.TempDir(), filepath.Join(t.TempDir(), "r.json")
+	log := logFile{t: t, path: filepath.Join(tree, "gateway.log")}
+	log.add(request(400, 800, 9400, ""))
+	f := followed(t, "--by", "model", "-o", out, "--every", "1s", tree)
+	readyFor(t, out)
+	if err := os.CopyFS(filepath.Join(tree, "sessions"), os.DirFS(sessions)); err != nil {
+		t.Fatal(err)
+	}
+	batch := codexlag(t, "", "--by", "model", "--format", "json", tree)
+	var report struct{ Overall struct{ Requests int } }
+	if err := json.Unmarshal([]byte(batch.stdout), &report); err != nil || report.Overall.Requests < 10 {
+		t.Fatalf("%v, %d requests", err, report.Overall.Requests)
+	}
+	await(t, "all requests", func() bool { // one was there before
+		return strings.Count(f.stdout.String(), "\n") >= report.Overall.Requests-1
+	})
+	if code := f.end(); code != exitOK {
+		t.Fatalf("exit %d, stderr %q", code, f.stderr.String())
+	}
+	if data, err := os.ReadFile(out); err != nil || string(data) != batch.stdout {
+		t.Errorf("%v; report differs from that of the files: %s", err, firstDifference(string(data), batch.stdout))
 	}
 }
