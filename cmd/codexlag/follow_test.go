@@ -216,6 +216,17 @@ func TestFollowNewOnly(t *testing.T) {
 	}
 }
 
+// Interrupted before all was read that was there, it has nothing to report.
+func TestFollowInterruptedAtTheStart(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr buffer
+	code := run(ctx, strings.NewReader(""), &stdout, &stderr, []string{"--follow", newLog(t, request(400, 800, 9400, "")).path})
+	if code != exitInterrupted || stdout.String() != "" {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout.String(), stderr.String())
+	}
+}
+
 // Following standard input ends with it.
 func TestFollowStandardInput(t *testing.T) {
 	var stdout, stderr buffer
