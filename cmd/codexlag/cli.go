@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/alecthomas/kong"
 
@@ -35,6 +36,7 @@ const examples = `Examples:
   codexlag logs/ --by model                one directory, models side by side
   codexlag --since -3d --slo ttft=3s       the last three days against a limit
   codexlag -o report.md -o report.json     into files, the format from the ending
+  codexlag --follow                        while Codex works: a line a request, the report at Ctrl-C
   ssh host cat trace.log | codexlag -      standard input
   codexlag requests --format csv logs/     one line a request, for a spreadsheet
   codexlag compare before/ after/          what changed, and whether it can be chance
@@ -218,6 +220,14 @@ type environment struct {
 func (e *environment) warn(format string, args ...any) {
 	if !e.quiet {
 		fmt.Fprintf(e.stderr, "codexlag: %s\n", e.public(fmt.Sprintf(format, args...)))
+	}
+}
+
+// ending tells that the run is about to end, interrupted or not, and may take
+// the time that it needs.
+func (e *environment) ending() {
+	if ending, ok := e.ctx.Value(endingKey{}).(*atomic.Bool); ok {
+		ending.Store(true)
 	}
 }
 

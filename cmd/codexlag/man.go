@@ -27,7 +27,7 @@ func (c *manCmd) Run(env *environment, k *kong.Kong) error {
 
 // manual is the manual page, made of what --help is made of.
 func manual(m *kong.Application) string {
-	p := &page{}
+	p := &manPage{}
 	p.line(`.TH CODEXLAG 1 "` + buildInfo().date + `" codexlag`)
 	p.section("NAME")
 	p.line(`codexlag \- where the waiting of Codex went`)
@@ -94,15 +94,15 @@ func argumentsOf(n *kong.Node) string {
 	return s
 }
 
-// A page is roff in the making.
-type page struct{ b strings.Builder }
+// A manPage is roff in the making.
+type manPage struct{ b strings.Builder }
 
-func (p *page) line(s string) { p.b.WriteString(s + "\n") }
+func (p *manPage) line(s string) { p.b.WriteString(s + "\n") }
 
-func (p *page) section(title string) { p.line(".SH " + title) }
+func (p *manPage) section(title string) { p.line(".SH " + title) }
 
 // text writes a paragraph, in lines that are fit to be read and compared.
-func (p *page) text(s string) {
+func (p *manPage) text(s string) {
 	line := ""
 	for _, word := range strings.Fields(s) {
 		if line != "" && len(roff(line+" "+word)) > 78 {
@@ -114,14 +114,14 @@ func (p *page) text(s string) {
 	p.line(roff(line))
 }
 
-func (p *page) item(term, text string) {
+func (p *manPage) item(term, text string) {
 	p.line(".TP")
 	p.line(`.B ` + roff(term))
 	p.text(text)
 }
 
 // example writes lines as they are.
-func (p *page) example(s string) {
+func (p *manPage) example(s string) {
 	p.line(".nf")
 	for l := range strings.Lines(strings.TrimRight(s, "\n") + "\n") {
 		p.line(roff(strings.TrimSuffix(l, "\n")))
@@ -130,7 +130,7 @@ func (p *page) example(s string) {
 }
 
 // groups writes flags under the titles of their groups.
-func (p *page) groups(flags []*kong.Flag) {
+func (p *manPage) groups(flags []*kong.Flag) {
 	var titles []string
 	of := map[string][]*kong.Flag{}
 	for _, f := range flags {
@@ -159,7 +159,7 @@ func last(title string) int {
 	return 0
 }
 
-func (p *page) flag(f *kong.Flag) {
+func (p *manPage) flag(f *kong.Flag) {
 	name := "--" + f.Name
 	if f.Short != 0 {
 		name = "-" + string(f.Short) + ", " + name
@@ -172,7 +172,7 @@ func (p *page) flag(f *kong.Flag) {
 
 // command writes what a command has of its own, and names the flags that it
 // shares with the report.
-func (p *page) command(n, report *kong.Node) {
+func (p *manPage) command(n, report *kong.Node) {
 	p.line(`.SS "` + roff("codexlag "+n.Name+argumentsOf(n)) + `"`)
 	p.text(n.Help)
 	if n == report {

@@ -18,6 +18,7 @@ type reportCmd struct {
 	inputFlags
 	figureFlags
 	colorFlags
+	followFlags
 
 	By     []string `placeholder:"KEY" group:"Figures" help:"Group by ${dimensions}. Repeatable."`
 	Top    int      `default:"10" placeholder:"N" group:"Figures" help:"List the slowest N requests (default ${default})."`
@@ -63,6 +64,12 @@ func (c *reportCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	if err := c.followFlags.check(env); err != nil {
+		return err
+	}
+	if c.Follow {
+		return c.follow(env, zone, options, outputs, gate)
+	}
 	collector := analyze.NewCollector(options)
 	var workers []*analyze.Collector
 	read, err := c.read(env, zone, c.Paths, collector.Add, func() func(record.Record) {
@@ -76,11 +83,16 @@ func (c *reportCmd) Run(env *environment) error {
 		collector.Merge(w)
 		workers[i] = nil // it can be as big as the whole
 	}
+	return c.conclude(collector, read, outputs, gate)
+}
+
+// conclude writes the report and says what the exit code must tell.
+func (c *reportCmd) conclude(collector *analyze.Collector, read *reading, outputs []output, gate float64) error {
 	if collector.Requests() == 0 && collector.Turns() == 0 {
 		return read.nothing()
 	}
 	r := collector.Report(analyze.Tool{Name: "codexlag", Version: version()}, read.inputs())
-	if slices.ContainsFunc(outputs, func(o output) bool { return o.format == "html" }) {
+	if anyPage(outputs) {
 		r.Charts = collector.Charts(r)
 	}
 	for _, o := range outputs {
