@@ -20,6 +20,10 @@ type generation struct {
 	sum    uint64
 }
 
+// minCopy is how much two files must have in common, in bytes, for one to be a
+// copy: about a line.
+const minCopy = 32
+
 // classify looks at the first bytes of a file that appeared and reports whether
 // it is to be read from its offset on. Rotation can copy a log, and compress
 // the copy: what was read already must not count again.
@@ -41,7 +45,7 @@ func (e *engine) classify(f *file) bool {
 	compressed := s.Coding() != ""
 	sums, size := sumsAt(s, old)
 	for i, g := range old { // the longest first
-		if sums[i] != g.sum || g.offset > size {
+		if sums[i] != g.sum || g.offset > size || g.offset < minCopy {
 			continue
 		}
 		if compressed {
@@ -51,7 +55,7 @@ func (e *engine) classify(f *file) bool {
 		f.Offset, f.Sum, f.unread = g.offset, g.sum, true
 		return true
 	}
-	if old[0].offset > size && !e.isSteady(f) && e.isRelative(f, old[0]) {
+	if old[0].offset > size && isBeside(f, old[0]) && !e.isSteady(f) {
 		f.classified = false // the copy may not be complete yet
 		return false
 	}
@@ -157,24 +161,26 @@ func (e *engine) originals(f *file) []generation {
 	return all
 }
 
-// isRelative reports whether f goes by its name as a rotated copy of g.
-func (e *engine) isRelative(f *file, g generation) bool { return related(g.names, f.File.Path) }
+// isBeside reports whether f lies where rotation would put a copy of g.
+func isBeside(f *file, g generation) bool {
+	return related(g.names, f.File.Path) && slices.ContainsFunc(g.names, func(name string) bool { return filepath.Dir(name) == filepath.Dir(f.File.Path) })
+}
 
 // related reports whether path is what rotation calls the log that had one of
 // these names: app.log.1, app.log-20260910, app-1.log, all of them compressed.
+// The directory is not looked at: it may have been renamed meanwhile.
 func related(names []string, path string) bool {
 	path, compressed := source.Uncompressed(path)
-	dir, base := filepath.Split(path)
+	base := filepath.Base(path)
 	for _, n := range names {
-		nDir, nBase := filepath.Split(n)
-		if nDir != dir {
-			continue
+		old := filepath.Base(n)
+		if old == base && compressed {
+			return true
 		}
-		ext := filepath.Ext(nBase)
-		stem := strings.TrimSuffix(nBase, ext)
-		rest, isLonger := strings.CutPrefix(base, stem)
-		if nBase == base && compressed || isLonger && rest != "" && strings.ContainsRune(".-_", rune(rest[0])) && rest != ext &&
-			(strings.HasPrefix(base, nBase) || strings.HasSuffix(base, ext)) {
+		ext := filepath.Ext(old)
+		rest, isLonger := strings.CutPrefix(base, strings.TrimSuffix(old, ext))
+		if isLonger && rest != "" && rest != ext && strings.ContainsRune(".-_", rune(rest[0])) &&
+			(strings.HasPrefix(base, old) || strings.HasSuffix(base, ext)) {
 			return true
 		}
 	}

@@ -117,17 +117,17 @@ func (e *engine) catchUp(f *file) {
 		return
 	}
 	f.note(info)
+	e.readFrom(f, src)
+}
+
+// readFrom reads the open file from the offset to its end.
+func (e *engine) readFrom(f *file, src *os.File) {
 	if !f.classified && f.Offset == 0 && f.size > 0 {
 		f.classified = true
 		if !e.classify(f) {
 			return
 		}
 	}
-	e.readFrom(f, src)
-}
-
-// readFrom reads the open file from the offset to its end.
-func (e *engine) readFrom(f *file, src *os.File) {
 	if f.unread && f.Offset <= f.size {
 		if f.classified = true; !e.growable(f) {
 			return
@@ -156,13 +156,8 @@ func (e *engine) readFrom(f *file, src *os.File) {
 			if info, err := src.Stat(); err == nil {
 				f.note(info)
 			}
-			if f.unread {
-				e.readFrom(f, src)
-				return
-			}
-			before = 0
-			again = f.size > 0
-			continue
+			e.readFrom(f, src)
+			return
 		}
 		again = n > 0 && f.Offset < f.size
 	}
