@@ -35,10 +35,8 @@ func (e *engine) classify(f *file) bool {
 	if len(old) == 0 {
 		return e.growable(f)
 	}
-	s, err := source.Open(f.File, nil)
-	if err != nil {
-		f.classified = false
-		e.fail(f, err)
+	s := e.stream(f)
+	if s == nil {
 		return false
 	}
 	defer s.Close()
@@ -62,13 +60,28 @@ func (e *engine) classify(f *file) bool {
 	return e.growable(f)
 }
 
-// growable reports whether the file can be read as it grows; else it is read
-// as a whole when it has not changed for a while.
-func (e *engine) growable(f *file) bool {
+// stream opens the file to see what it holds; nil where that must wait.
+func (e *engine) stream(f *file) *source.Stream {
 	s, err := source.Open(f.File, nil)
 	if err != nil {
 		f.classified = false
 		e.fail(f, err)
+		return nil
+	}
+	if id := s.ID(); id != f.key.id {
+		s.Close()
+		f.classified = false
+		e.relistBy(time.Now()) // its name was given to another a moment ago
+		return nil
+	}
+	return s
+}
+
+// growable reports whether the file can be read as it grows; else it is read
+// as a whole when it has not changed for a while.
+func (e *engine) growable(f *file) bool {
+	s := e.stream(f)
+	if s == nil {
 		return false
 	}
 	defer s.Close()
@@ -212,14 +225,13 @@ func sumsAt(src io.Reader, at []generation) ([]uint64, int64) {
 
 // readRest reads what a compressed copy holds beyond what was read of the log.
 func (e *engine) readRest(f *file, offset int64) {
-	f.Fixed, f.settled = true, true
-	delete(e.unsettled, f)
-	s, err := source.Open(f.File, nil)
-	if err != nil {
-		f.Failed(err)
+	s := e.stream(f)
+	if s == nil {
 		return
 	}
 	defer s.Close()
+	f.Fixed, f.settled = true, true
+	delete(e.unsettled, f)
 	g := e.live.Open(f.File)
 	g.Silence(true)
 	if !write(g, io.LimitReader(s, offset), e.buf) {

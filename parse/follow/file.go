@@ -250,8 +250,8 @@ func (f *file) remember(b []byte) {
 // isCutShort reports whether the file, which is shorter than before, begins as
 // it did: what is left of it was read.
 func (f *file) isCutShort(src io.ReaderAt) bool {
-	head := make([]byte, min(int64(len(f.head)), f.size))
-	if n, err := src.ReadAt(head, 0); n < len(head) || err != nil && err != io.EOF || len(head) == 0 || !bytes.HasPrefix(f.head, head) {
+	head := make([]byte, headSize)
+	if n, _ := src.ReadAt(head, 0); n < headSize || f.size < headSize || !bytes.Equal(f.head, head) {
 		return false
 	}
 	for _, m := range slices.Backward(f.marks) {

@@ -294,6 +294,9 @@ func (s *scribe) step() {
 		s.note("cut %s short", name)
 		s.seen()
 		to := l.lines[s.rng.IntN(len(l.lines)-1)]
+		if to < headSize {
+			return
+		}
 		cuts := s.count.cuts.Load()
 		s.must(os.Truncate(l.path, int64(to)))
 		s.until(func() bool { return s.count.cuts.Load() > cuts }) // else nobody knows what is new
