@@ -29,10 +29,12 @@ func keyOf(f source.File) key {
 type file struct {
 	*parse.Growing
 	key   key
-	was   []string // names that it had before
-	order int      // when it appeared
-	look  int      // the latest list that it was in
-	left  time.Time
+	was   []string  // names that it had before
+	order int       // when it appeared
+	look  int       // the latest list that it was in
+	left  time.Time // when it was not in the list any more
+	// leftList is the first list that it was not in.
+	leftList int
 
 	// As they were when the file was read last.
 	size    int64
@@ -352,7 +354,7 @@ func (e *engine) tick(now time.Time) {
 		}
 	}
 	for f := range e.leaving {
-		if now.Sub(f.left) >= e.pace.gone && now.Sub(f.grown) >= e.pace.gone {
+		if e.look > f.leftList && now.Sub(f.left) >= e.pace.gone && now.Sub(f.grown) >= e.pace.gone {
 			if f.fd != nil {
 				e.catchUp(f)
 			}
