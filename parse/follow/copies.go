@@ -71,6 +71,7 @@ func (e *engine) stream(f *file) *source.Stream {
 	if id := s.ID(); id != f.key.id {
 		s.Close()
 		f.classified = false
+		f.racy = true          // look again, though it did not change
 		e.relistBy(time.Now()) // its name was given to another a moment ago
 		return nil
 	}
