@@ -216,6 +216,7 @@ func (e *engine) renew(f *file, src io.ReaderAt) {
 		f.Offset = f.size
 		f.Sum, _ = parse.SumBefore(src, f.size) // a fault comes up when it is read
 		f.unread, f.classified = true, true
+		f.marks = slices.DeleteFunc(f.marks, func(m mark) bool { return m.offset > f.size })
 		if e.o.count != nil {
 			e.o.count.cuts.Add(1)
 		}

@@ -33,9 +33,6 @@ type collected struct {
 
 func (c *collected) add(r record.Record) {
 	s := describe(r)
-	if os.Getenv("DBG") != "" {
-		fmt.Println(time.Now().Format("05.000"), r.Where(), s[:min(len(s), 60)], s[max(0, len(s)-140):])
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list = append(c.list, s)
