@@ -20,6 +20,10 @@ type generation struct {
 	sum    uint64
 }
 
+// minCopy is how much two files must have in common, in bytes, for one to be a
+// copy: about a line.
+const minCopy = 32
+
 // classify looks at the first bytes of a file that appeared and reports whether
 // it is to be read from its offset on. Rotation can copy a log, and compress
 // the copy: what was read already must not count again.
@@ -31,17 +35,15 @@ func (e *engine) classify(f *file) bool {
 	if len(old) == 0 {
 		return e.growable(f)
 	}
-	s, err := source.Open(f.File, nil)
-	if err != nil {
-		f.classified = false
-		e.fail(f, err)
+	s := e.stream(f)
+	if s == nil {
 		return false
 	}
 	defer s.Close()
 	compressed := s.Coding() != ""
 	sums, size := sumsAt(s, old)
 	for i, g := range old { // the longest first
-		if sums[i] != g.sum || g.offset > size {
+		if sums[i] != g.sum || g.offset > size || g.offset < minCopy {
 			continue
 		}
 		if compressed {
@@ -51,20 +53,36 @@ func (e *engine) classify(f *file) bool {
 		f.Offset, f.Sum, f.unread = g.offset, g.sum, true
 		return true
 	}
-	if old[0].offset > size && !e.isSteady(f) && e.isRelative(f, old[0]) {
+	if old[0].offset > size && isBeside(f, old[0]) && !e.isSteady(f) {
 		f.classified = false // the copy may not be complete yet
 		return false
 	}
 	return e.growable(f)
 }
 
-// growable reports whether the file can be read as it grows; else it is read
-// as a whole when it has not changed for a while.
-func (e *engine) growable(f *file) bool {
+// stream opens the file to see what it holds; nil where that must wait.
+func (e *engine) stream(f *file) *source.Stream {
 	s, err := source.Open(f.File, nil)
 	if err != nil {
 		f.classified = false
 		e.fail(f, err)
+		return nil
+	}
+	if id := s.ID(); id != f.key.id {
+		s.Close()
+		f.classified = false
+		f.racy = true          // look again, though it did not change
+		e.relistBy(time.Now()) // its name was given to another a moment ago
+		return nil
+	}
+	return s
+}
+
+// growable reports whether the file can be read as it grows; else it is read
+// as a whole when it has not changed for a while.
+func (e *engine) growable(f *file) bool {
+	s := e.stream(f)
+	if s == nil {
 		return false
 	}
 	defer s.Close()
@@ -157,24 +175,26 @@ func (e *engine) originals(f *file) []generation {
 	return all
 }
 
-// isRelative reports whether f goes by its name as a rotated copy of g.
-func (e *engine) isRelative(f *file, g generation) bool { return related(g.names, f.File.Path) }
+// isBeside reports whether f lies where rotation would put a copy of g.
+func isBeside(f *file, g generation) bool {
+	return related(g.names, f.File.Path) && slices.ContainsFunc(g.names, func(name string) bool { return filepath.Dir(name) == filepath.Dir(f.File.Path) })
+}
 
 // related reports whether path is what rotation calls the log that had one of
 // these names: app.log.1, app.log-20260910, app-1.log, all of them compressed.
+// The directory is not looked at: it may have been renamed meanwhile.
 func related(names []string, path string) bool {
 	path, compressed := source.Uncompressed(path)
-	dir, base := filepath.Split(path)
+	base := filepath.Base(path)
 	for _, n := range names {
-		nDir, nBase := filepath.Split(n)
-		if nDir != dir {
-			continue
+		old := filepath.Base(n)
+		if old == base && compressed {
+			return true
 		}
-		ext := filepath.Ext(nBase)
-		stem := strings.TrimSuffix(nBase, ext)
-		rest, isLonger := strings.CutPrefix(base, stem)
-		if nBase == base && compressed || isLonger && rest != "" && strings.ContainsRune(".-_", rune(rest[0])) && rest != ext &&
-			(strings.HasPrefix(base, nBase) || strings.HasSuffix(base, ext)) {
+		ext := filepath.Ext(old)
+		rest, isLonger := strings.CutPrefix(base, strings.TrimSuffix(old, ext))
+		if isLonger && rest != "" && rest != ext && strings.ContainsRune(".-_", rune(rest[0])) &&
+			(strings.HasPrefix(base, old) || strings.HasSuffix(base, ext)) {
 			return true
 		}
 	}
@@ -206,14 +226,13 @@ func sumsAt(src io.Reader, at []generation) ([]uint64, int64) {
 
 // readRest reads what a compressed copy holds beyond what was read of the log.
 func (e *engine) readRest(f *file, offset int64) {
-	f.Fixed, f.settled = true, true
-	delete(e.unsettled, f)
-	s, err := source.Open(f.File, nil)
-	if err != nil {
-		f.Failed(err)
+	s := e.stream(f)
+	if s == nil {
 		return
 	}
 	defer s.Close()
+	f.Fixed, f.settled = true, true
+	delete(e.unsettled, f)
 	g := e.live.Open(f.File)
 	g.Silence(true)
 	if !write(g, io.LimitReader(s, offset), e.buf) {

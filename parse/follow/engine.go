@@ -234,6 +234,10 @@ func (e *engine) relist() {
 		pause = max(e.pace.relist, 200*now.Sub(begun)) // half a percent, idle
 	}
 	e.nextList = now.Add(pause)
+	if len(e.leaving) > 0 {
+		// A list made while files are renamed can lack one of them.
+		e.relistBy(now.Add(e.pace.gone / 2))
+	}
 }
 
 // lacking reports whether something that was named is not there, so that
@@ -326,7 +330,7 @@ func (e *engine) missing(f *file) {
 	}
 	if !e.leaving[f] {
 		e.leaving[f] = true
-		f.left = time.Now()
+		f.left, f.leftList = time.Now(), e.look
 	}
 	e.unbind(f)
 }

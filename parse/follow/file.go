@@ -29,10 +29,12 @@ func keyOf(f source.File) key {
 type file struct {
 	*parse.Growing
 	key   key
-	was   []string // names that it had before
-	order int      // when it appeared
-	look  int      // the latest list that it was in
-	left  time.Time
+	was   []string  // names that it had before
+	order int       // when it appeared
+	look  int       // the latest list that it was in
+	left  time.Time // when it was not in the list any more
+	// leftList is the first list that it was not in.
+	leftList int
 
 	// As they were when the file was read last.
 	size    int64
@@ -117,17 +119,17 @@ func (e *engine) catchUp(f *file) {
 		return
 	}
 	f.note(info)
+	e.readFrom(f, src)
+}
+
+// readFrom reads the open file from the offset to its end.
+func (e *engine) readFrom(f *file, src *os.File) {
 	if !f.classified && f.Offset == 0 && f.size > 0 {
 		f.classified = true
 		if !e.classify(f) {
 			return
 		}
 	}
-	e.readFrom(f, src)
-}
-
-// readFrom reads the open file from the offset to its end.
-func (e *engine) readFrom(f *file, src *os.File) {
 	if f.unread && f.Offset <= f.size {
 		if f.classified = true; !e.growable(f) {
 			return
@@ -156,13 +158,8 @@ func (e *engine) readFrom(f *file, src *os.File) {
 			if info, err := src.Stat(); err == nil {
 				f.note(info)
 			}
-			if f.unread {
-				e.readFrom(f, src)
-				return
-			}
-			before = 0
-			again = f.size > 0
-			continue
+			e.readFrom(f, src)
+			return
 		}
 		again = n > 0 && f.Offset < f.size
 	}
@@ -219,6 +216,7 @@ func (e *engine) renew(f *file, src io.ReaderAt) {
 		f.Offset = f.size
 		f.Sum, _ = parse.SumBefore(src, f.size) // a fault comes up when it is read
 		f.unread, f.classified = true, true
+		f.marks = slices.DeleteFunc(f.marks, func(m mark) bool { return m.offset > f.size })
 		if e.o.count != nil {
 			e.o.count.cuts.Add(1)
 		}
@@ -255,8 +253,8 @@ func (f *file) remember(b []byte) {
 // isCutShort reports whether the file, which is shorter than before, begins as
 // it did: what is left of it was read.
 func (f *file) isCutShort(src io.ReaderAt) bool {
-	head := make([]byte, min(int64(len(f.head)), f.size))
-	if n, err := src.ReadAt(head, 0); n < len(head) || err != nil && err != io.EOF || len(head) == 0 || !bytes.HasPrefix(f.head, head) {
+	head := make([]byte, headSize)
+	if n, _ := src.ReadAt(head, 0); n < headSize || f.size < headSize || !bytes.Equal(f.head, head) {
 		return false
 	}
 	for _, m := range slices.Backward(f.marks) {
@@ -357,7 +355,7 @@ func (e *engine) tick(now time.Time) {
 		}
 	}
 	for f := range e.leaving {
-		if now.Sub(f.left) >= e.pace.gone && now.Sub(f.grown) >= e.pace.gone {
+		if e.look > f.leftList && now.Sub(f.left) >= e.pace.gone && now.Sub(f.grown) >= e.pace.gone {
 			if f.fd != nil {
 				e.catchUp(f)
 			}

@@ -54,9 +54,7 @@ func (c *collected) len() int {
 func describe(r record.Record) string {
 	switch r := r.(type) {
 	case *record.Request:
-		c := *r
-		c.Pos = record.Pos{}
-		return fmt.Sprintf("request %+v", c)
+		return fmt.Sprintf("request %v %v %v of %v by %s at %v, ttft %v %v, total %v, %v", r.Format, r.Session, r.Turn, r.Output, r.Model, r.End, r.TTFT, r.Quality, r.Total, r.Status)
 	case *record.Turn:
 		s := fmt.Sprintf("turn %s %s %s %v %v %v", r.Session, r.ID, r.Model, r.Status, r.Duration, r.Tools)
 		for _, q := range r.Requests {
@@ -159,9 +157,9 @@ func (s *scribe) text(l *log) string {
 	s.n++
 	switch {
 	case l.session == "" && s.rng.IntN(10) == 0:
-		return fmt.Sprintf("some noise %d\r\n\n", s.n)
+		return fmt.Sprintf("id%06d some noise\r\n\n", s.n)
 	case l.session == "":
-		return fmt.Sprintf("[request] first_token_ms=%d total_tokens=%d total_ms=%d\n", s.n, s.n, 2*s.n)
+		return fmt.Sprintf("id%06d [request] first_token_ms=%d total_tokens=%d total_ms=%d\n", s.n, s.n, s.n, 2*s.n)
 	}
 	turn := s.id()
 	line := func(typ, payload string) string {
@@ -248,7 +246,11 @@ func (s *scribe) rotate(l *log, late bool) {
 func (s *scribe) step() {
 	l := s.logs[s.rng.IntN(len(s.logs))]
 	name, _ := filepath.Rel(s.root, l.path)
-	switch op := s.rng.IntN(24); {
+	op := s.rng.IntN(24)
+	if op >= 15 && op <= 20 && l.size < minCopy {
+		op = 0 // what was there could not be told from what comes
+	}
+	switch {
 	case op < 10:
 		s.note("append to %s", name)
 		s.append(l)
@@ -289,6 +291,9 @@ func (s *scribe) step() {
 		s.note("cut %s short", name)
 		s.seen()
 		to := l.lines[s.rng.IntN(len(l.lines)-1)]
+		if to < headSize {
+			return
+		}
 		cuts := s.count.cuts.Load()
 		s.must(os.Truncate(l.path, int64(to)))
 		s.until(func() bool { return s.count.cuts.Load() > cuts }) // else nobody knows what is new
@@ -320,6 +325,9 @@ func (s *scribe) step() {
 		old := fmt.Sprintf("%s.%d", l.path, l.older)
 		text, err := os.ReadFile(old)
 		s.must(err)
+		if len(text) < minCopy {
+			return
+		}
 		var z bytes.Buffer
 		w := gzip.NewWriter(&z)
 		w.Write(text)
