@@ -171,7 +171,8 @@ func commandNames() []string {
 	t := reflect.TypeFor[cli]()
 	var names []string
 	for i := range t.NumField() {
-		if _, ok := t.Field(i).Tag.Lookup("cmd"); ok {
+		_, hidden := t.Field(i).Tag.Lookup("hidden")
+		if _, ok := t.Field(i).Tag.Lookup("cmd"); ok && !hidden {
 			names = append(names, strings.ToLower(t.Field(i).Name))
 		}
 	}

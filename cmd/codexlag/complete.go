@@ -16,7 +16,9 @@ type completionCmd struct {
 
 // Help is the long text of codexlag completion --help.
 func (*completionCmd) Help() string {
-	return `  bash: codexlag completion bash > ~/.local/share/bash-completion/completions/codexlag
+	return `Put the script where the shell looks for it:
+
+  bash: codexlag completion bash > ~/.local/share/bash-completion/completions/codexlag
   zsh:  codexlag completion zsh > "${fpath[1]}/_codexlag"
   fish: codexlag completion fish > ~/.config/fish/completions/codexlag.fish
 

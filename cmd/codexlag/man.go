@@ -13,7 +13,9 @@ type manCmd struct{}
 
 // Help is the long text of codexlag man --help.
 func (*manCmd) Help() string {
-	return `  codexlag man | man -l -
+	return `Examples:
+
+  codexlag man | man -l -
   codexlag man > ~/.local/share/man/man1/codexlag.1`
 }
 
