@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,14 @@ func TestColor(t *testing.T) {
 	t.Setenv("CODEXLAG_COLOR", "always")
 	if escaped("--color", "auto", logs) || !escaped(logs) {
 		t.Error("CODEXLAG_COLOR is not --color")
+	}
+	file := write(t, t.TempDir(), "c.toml", "no-color = true")
+	if !escaped("--config", file, logs) { // the variable counts more than the file
+		t.Error("no-color of a file beats CODEXLAG_COLOR")
+	}
+	t.Setenv("CODEXLAG_COLOR", "")
+	if escaped("--config", file, "--format", "text", logs) || !escaped("--config", file, "--color", "always", logs) {
+		t.Error("no-color of a file does nothing, or beats --color")
 	}
 	if got := codexlag(t, "", "--color", "yes", logs); got.code != exitUsage {
 		t.Errorf("%+v", got)
@@ -93,5 +103,30 @@ func TestDidYouMean(t *testing.T) {
 		if got := codexlag(t, "", c.args...); got.code == exitOK || !strings.Contains(got.stderr, c.want) {
 			t.Errorf("%v: exit %d, %q", c.args, got.code, got.stderr)
 		}
+	}
+}
+
+// A file of requests appears whole or not at all, and a run that fails leaves the old one.
+func TestRequestsFileIsWhole(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "r.csv", "old")
+	for _, args := range [][]string{{"--since", "soon"}, {"--jobs", "-1"}} {
+		got := codexlag(t, "", append([]string{"requests", "-o", path, "testdata/quickstart"}, args...)...)
+		if b, err := os.ReadFile(path); got.code != exitUsage || err != nil || string(b) != "old" {
+			t.Errorf("%v: %+v, %v, %.20q", args, got, err, b)
+		}
+	}
+	if got := codexlag(t, "", "requests", "-o", path, "testdata/quickstart"); got.code != exitOK {
+		t.Errorf("%+v", got)
+	}
+	if b, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(b), "source,") {
+		t.Errorf("%v, %.20q", err, b)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	got := codexlag(t, "", "requests", "-o", filepath.Join(dir, "none", "r.csv"), "testdata/quickstart")
+	if got.code != exitIO || !strings.Contains(got.stderr, filepath.Join("none", "r.csv")) {
+		t.Errorf("%+v", got)
 	}
 }
