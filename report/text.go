@@ -121,23 +121,27 @@ func (t *terminal) bars(x Bars) {
 // wrap writes running text, the first line after first, the others after rest.
 func (t *terminal) wrap(in Inline, first, rest string) {
 	line, used, prefix := first, width(first), width(first)
+	space := false // before the next word
 	for _, s := range in {
 		style := toneANSI[s.Tone]
 		if s.Style == Strong {
 			style = ansiBold + style
 		}
 		for i, word := range strings.Split(t.clean(s.Text), " ") {
-			space := i > 0 && used > prefix
-			if n := width(word); used > prefix && used+n+1 > t.prose && space {
-				t.line(strings.TrimRight(line, " "))
-				line, used, prefix, space = rest, width(rest), width(rest), false
+			space = space || i > 0
+			if word == "" {
+				continue
 			}
-			if space {
+			n := width(word)
+			switch {
+			case !space || used == prefix:
+			case used+n+1 > t.prose:
+				t.line(strings.TrimRight(line, " "))
+				line, used, prefix = rest, width(rest), width(rest)
+			default:
 				line, used = line+" ", used+1
 			}
-			if word != "" {
-				line, used = line+t.paint(word, style), used+width(word)
-			}
+			line, used, space = line+t.paint(word, style), used+n, false
 		}
 	}
 	t.line(strings.TrimRight(line, " "))

@@ -175,7 +175,8 @@ func commandNames() []string {
 	t := reflect.TypeFor[cli]()
 	var names []string
 	for i := range t.NumField() {
-		if _, ok := t.Field(i).Tag.Lookup("cmd"); ok {
+		_, hidden := t.Field(i).Tag.Lookup("hidden")
+		if _, ok := t.Field(i).Tag.Lookup("cmd"); ok && !hidden {
 			names = append(names, strings.ToLower(t.Field(i).Name))
 		}
 	}
@@ -263,7 +264,7 @@ func (e *environment) finish(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}
-	if msg := e.public(e.settings.blame(choices(err.Error()))); msg != "" {
+	if msg := e.public(e.settings.blame(helpful(err.Error()))); msg != "" {
 		fmt.Fprintf(e.stderr, "codexlag: %s\n", msg)
 	}
 	if code == exitUsage {
@@ -274,12 +275,16 @@ func (e *environment) finish(err error) int {
 
 var notAChoice = regexp.MustCompile(`^\S+ must be one of (.*) but got "(.*)"$`)
 
-// choices mends kong's message about a value that is none of its choices:
-// formats have an empty default, which it offers, and it suggests nothing.
-func choices(msg string) string {
+// helpful mends messages of kong. About a value that is none of its choices: it
+// offers the empty default that formats have, and suggests nothing. About a flag
+// before the command: it does not say what to do.
+func helpful(msg string) string {
 	msg = strings.ReplaceAll(msg, `one of "",`, "one of ")
 	if m := notAChoice.FindStringSubmatch(msg); m != nil {
 		msg += suggest(m[2], strings.Split(strings.ReplaceAll(m[1], `"`, ""), ","))
+	}
+	if strings.Contains(msg, "applies to the default command") {
+		msg += "; write it behind the name of the command"
 	}
 	return msg
 }

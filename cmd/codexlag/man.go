@@ -13,7 +13,9 @@ type manCmd struct{}
 
 // Help is the long text of codexlag man --help.
 func (*manCmd) Help() string {
-	return `  codexlag man | man -l -
+	return `Examples:
+
+  codexlag man | man -l -
   codexlag man > ~/.local/share/man/man1/codexlag.1`
 }
 
@@ -32,12 +34,12 @@ func manual(m *kong.Application) string {
 	p.section("NAME")
 	p.line(`codexlag \- where the waiting of Codex went`)
 	p.section("SYNOPSIS")
-	for i, n := range visible(m) {
+	for i, n := range visible(m.Node) {
 		if i > 0 {
 			p.line(".br")
 		}
 		p.line(`.B codexlag`)
-		name := n.Name + " "
+		name := commandPath(n) + " "
 		if n == m.DefaultCmd {
 			name = "[" + n.Name + "] "
 		}
@@ -50,7 +52,7 @@ func manual(m *kong.Application) string {
 	p.text("Of the report, in groups; those under Other are of every command.")
 	p.groups(slices.Concat(m.Flags, m.DefaultCmd.Flags))
 	p.section("COMMANDS")
-	for _, n := range visible(m) {
+	for _, n := range visible(m.Node) {
 		p.command(n, m.DefaultCmd)
 	}
 	p.section("ENVIRONMENT")
@@ -82,8 +84,27 @@ var exitCodes = []struct {
 	{exitInterrupted, "Interrupted."},
 }
 
-func visible(m *kong.Application) []*kong.Node {
-	return slices.DeleteFunc(slices.Clone(m.Children), func(n *kong.Node) bool { return n.Hidden })
+// visible lists the commands that can be called.
+func visible(parent *kong.Node) []*kong.Node {
+	var l []*kong.Node
+	for _, n := range parent.Children {
+		switch {
+		case n.Hidden:
+		case len(n.Children) > 0:
+			l = append(l, visible(n)...)
+		default:
+			l = append(l, n)
+		}
+	}
+	return l
+}
+
+// commandPath is how a command is called: with those that it belongs to.
+func commandPath(n *kong.Node) string {
+	if n.Parent == nil || n.Parent.Type != kong.CommandNode {
+		return n.Name
+	}
+	return commandPath(n.Parent) + " " + n.Name
 }
 
 func argumentsOf(n *kong.Node) string {
@@ -173,7 +194,7 @@ func (p *manPage) flag(f *kong.Flag) {
 // command writes what a command has of its own, and names the flags that it
 // shares with the report.
 func (p *manPage) command(n, report *kong.Node) {
-	p.line(`.SS "` + roff("codexlag "+n.Name+argumentsOf(n)) + `"`)
+	p.line(`.SS "` + roff("codexlag "+commandPath(n)+argumentsOf(n)) + `"`)
 	p.text(n.Help)
 	if n == report {
 		return

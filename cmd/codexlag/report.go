@@ -30,7 +30,9 @@ type reportCmd struct {
 
 // Help is the long text of codexlag report --help.
 func (*reportCmd) Help() string {
-	return `  codexlag --by model --by hour --since -7d
+	return `Examples:
+
+  codexlag --by model --by hour --since -7d
   codexlag --slo ttft=3s,tps=30 --slo-min 95% logs/   exit code 3 when it is not met
   codexlag --anonymize -o report.html                 fit to be shown to others
   codexlag --color always | less -R`
