@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"bytes"
 	"context"
 	"hash/fnv"
 	"io"
@@ -33,6 +34,7 @@ type Growing struct {
 	File   source.File
 	Offset int64  // how much of the file was read, in bytes
 	Sum    uint64 // of the bytes before Offset, see SumBefore
+	Head   []byte // the first few of them, where History read them
 	// Fixed says that the log is not text as it is, so that it can only be
 	// read as a whole: a database, a compressed file.
 	Fixed bool
@@ -112,6 +114,8 @@ func (l *Live) begin(ctx context.Context, f source.File, sink func(record.Record
 		g.log = readOne(ctx, f, l.o, sink)
 		return g
 	}
+	head := s.Head(source.MaxHead)
+	g.Head = bytes.Clone(head[:min(len(head), 64)])
 	in := &metered{ctx: ctx, stream: s, meter: l.o.Meter}
 	defer in.end(f.Size)
 	if isPlainText(s, f, l.o) {
@@ -124,7 +128,7 @@ func (l *Live) begin(ctx context.Context, f source.File, sink func(record.Record
 			return g
 		}
 	} else {
-		k := wholeKind(s.Head(source.MaxHead))
+		k := wholeKind(head)
 		g.r = NewReader(f.Path, io.MultiReader(in, &g.more), l.o.Location)
 		g.r.main = k
 	}
@@ -229,21 +233,44 @@ func (g *Growing) noteSession() {
 	}
 }
 
-// summed is how many bytes before the offset tell whether a file went on or
+// Summed is how many bytes before the offset tell whether a file went on or
 // holds something new: some lines.
-const summed = 4 << 10
+const Summed = 4 << 10
 
-var emptySum = fnv.New64a().Sum64()
+var emptySum = Sum(nil)
 
-// SumBefore returns a sum of the few KiB before offset: when it changes, the
+// Sum returns a sum of the last Summed bytes of b.
+func Sum(b []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(b[max(0, len(b)-Summed):])
+	return h.Sum64()
+}
+
+// SumBefore returns the Sum of what lies before offset: when it changes, the
 // file holds something new and did not just grow.
 func SumBefore(src io.ReaderAt, offset int64) (uint64, error) {
-	b := make([]byte, min(offset, summed))
+	b := make([]byte, min(offset, Summed))
 	n, err := src.ReadAt(b, offset-int64(len(b)))
 	if n == len(b) {
 		err = nil
 	}
-	h := fnv.New64a()
-	h.Write(b[:n])
-	return h.Sum64(), err
+	return Sum(b[:n]), err
+}
+
+// Append takes b, which was read from src at Offset. It returns false, and takes
+// nothing, where what lies before Offset now is not what was read there: src
+// holds something new, and so may b.
+func (g *Growing) Append(src io.ReaderAt, b []byte) (bool, error) {
+	before := make([]byte, min(g.Offset, Summed))
+	n, err := src.ReadAt(before, g.Offset-int64(len(before)))
+	if n < len(before) && err != io.EOF {
+		return true, err
+	}
+	if Sum(before[:n]) != g.Sum {
+		return false, nil
+	}
+	g.Write(b)
+	g.Offset += int64(len(b))
+	g.Sum = Sum(append(before, b[max(0, len(b)-Summed):]...))
+	return true, nil
 }

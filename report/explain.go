@@ -65,7 +65,7 @@ func (b *builder) timeline(e *analyze.Explanation) {
 		return
 	}
 	b.part(b.Text("Timeline"))
-	t := Table{Columns: []Column{{Title: b.Text("From"), Right: true}, {Title: b.Text("Lasts"), Right: true}, {Title: b.Text("Phase")}, {Title: "0 … " + human.Duration(float64(e.Length)/1e6)}, {Title: b.Text("What"), Fit: Wrap}}}
+	t := Table{Columns: []Column{{Title: b.Text("From"), Right: true}, {Title: b.Text("Lasts"), Right: true}, {Title: b.Text("Phase")}, {Title: "0 … " + human.Duration(float64(e.Length)/1e6), Drop: 1}, {Title: b.Text("What"), Fit: Wrap}}}
 	for i, p := range e.Timeline {
 		if i == maxPhases {
 			b.add(t)

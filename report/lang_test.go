@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"codexlag/analyze"
 	"codexlag/analyze/lang"
 	"codexlag/analyze/lang/langtest"
 	"codexlag/parse/record"
@@ -105,5 +107,20 @@ func TestChunks(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestChineseLive(t *testing.T) {
+	o := TextOptions{Language: lang.Chinese, Width: 200} // in ASCII, which it has no form in
+	q := &analyze.Request{TTFTQuality: "none", Status: "failed", Flags: []analyze.Flag{analyze.SlowStart, analyze.SlowStream}}
+	noisy := &analyze.Request{TTFTQuality: "none", TPS: new(3.0), Status: "ok", Flags: []analyze.Flag{analyze.Burst}}
+	now := time.Date(2026, 9, 10, 9, 0, 5, 0, time.UTC)
+	view := aView()
+	view.Status = ""
+	lines := append(view.Footer(o, 20), LiveLine(q, now, now, o), LiveLine(noisy, now, now, o))
+	for _, line := range lines {
+		if l := langtest.English(line); len(l) > 0 || strings.Contains(line, "?") {
+			t.Errorf("English words %q in %s", l, line)
+		}
 	}
 }

@@ -124,7 +124,7 @@ var streamColumns = []struct {
 const sourceColumn = 1
 
 func newTableWriter(b *bufio.Writer, zone *time.Location, o TextOptions) *tableWriter {
-	o.Unicode = o.Unicode || o.Language == lang.Chinese
+	o = o.in(o.Language)
 	w := &tableWriter{terminal: terminal{b: b, TextOptions: o, prose: max(20, o.Width)}, zone: zone}
 	for i, c := range streamColumns {
 		w.show = append(w.show, i)

@@ -14,15 +14,20 @@ type TextOptions struct {
 	Width   int  // columns; 0: tables as wide as they need, prose at 100
 	Color   bool // ANSI colours
 	Unicode bool // otherwise ASCII only, where the language has a form in it
-	// Language of the heads of a [RequestWriter]; a document has its own.
+	// Language of what has no document: a [RequestWriter], live lines.
 	Language lang.Language
+}
+
+// in returns the options for a language: Chinese has no form in ASCII.
+func (o TextOptions) in(l lang.Language) TextOptions {
+	o.Language = l
+	o.Unicode = o.Unicode || l == lang.Chinese
+	return o
 }
 
 // Text writes the document for a terminal.
 func Text(w io.Writer, d *Document, o TextOptions) error {
-	o.Language = d.Language
-	o.Unicode = o.Unicode || o.Language == lang.Chinese
-	t := &terminal{b: bufio.NewWriter(w), TextOptions: o, prose: o.Width}
+	t := &terminal{b: bufio.NewWriter(w), TextOptions: o.in(d.Language), prose: o.Width}
 	if o.Width <= 0 {
 		t.Width, t.prose = 1<<30, 100
 	}
@@ -127,23 +132,30 @@ func (t *terminal) bars(x Bars) {
 // wrap writes running text, the first line after first, the others after rest.
 func (t *terminal) wrap(in Inline, first, rest string) {
 	line, used, prefix := first, width(first), width(first)
+	space := false // before the next word
 	for _, s := range in {
 		style := toneANSI[s.Tone]
 		if s.Style == Strong {
 			style = ansiBold + style
 		}
 		for _, c := range chunks(t.clean(s.Text)) {
-			space := c.space && used > prefix
-			if n := width(c.text); used > prefix && (space && used+n+1 > t.prose || c.breaks && used+n > t.prose) {
-				t.line(strings.TrimRight(line, " "))
-				line, used, prefix, space = rest, width(rest), width(rest), false
+			space = space || c.space
+			if c.text == "" {
+				continue
 			}
+			n := width(c.text)
 			if space {
+				n++
+			}
+			switch {
+			case used == prefix || !space && !c.breaks:
+			case used+n > t.prose:
+				t.line(strings.TrimRight(line, " "))
+				line, used, prefix = rest, width(rest), width(rest)
+			case space:
 				line, used = line+" ", used+1
 			}
-			if c.text != "" {
-				line, used = line+t.paint(c.text, style), used+width(c.text)
-			}
+			line, used, space = line+t.paint(c.text, style), used+width(c.text), false
 		}
 	}
 	t.line(strings.TrimRight(line, " "))

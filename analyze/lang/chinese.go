@@ -655,6 +655,21 @@ var chinese = map[string]string{
 	"history of a repository":                      "代码仓库的历史",
 	"packages of a program":                        "程序的依赖包",
 
+	// Following.
+	"last 5 min":            "近 5 分钟",
+	"last hour":             "近 1 小时",
+	"unsplit":               "未拆分",
+	"pooled":                "合并",
+	"in flight":             "在途",
+	"SLO met":               "满足 SLO",
+	"noisy":                 "噪声",
+	"slow start and stream": "开始慢、输出流慢",
+	"came in one piece":     "整块到达",
+	"%s (%s): prefill %s, decode %s, model %s, tools %s, other %s": "%s（%s）：预填充 %s、解码 %s、模型 %s、工具 %s、其他 %s",
+	"  last %s, %s to %s":            "  最近 %s 个，%s 至 %s",
+	"%s followed  %s":                "正在跟踪 %s  %s",
+	"Ctrl-C ends it with the report": "按 Ctrl-C 结束并输出报告",
+
 	// Pages and their charts.
 	"Skip to the report":      "跳到报告正文",
 	"Sections":                "章节",

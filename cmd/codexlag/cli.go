@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/alecthomas/kong"
 
@@ -35,6 +36,7 @@ const examples = `Examples:
   codexlag logs/ --by model                one directory, models side by side
   codexlag --since -3d --slo ttft=3s       the last three days against a limit
   codexlag -o report.md -o report.json     into files, the format from the ending
+  codexlag --follow                        while Codex works: a line a request, the report at Ctrl-C
   ssh host cat trace.log | codexlag -      standard input
   codexlag requests --format csv logs/     one line a request, for a spreadsheet
   codexlag compare before/ after/          what changed, and whether it can be chance
@@ -173,7 +175,8 @@ func commandNames() []string {
 	t := reflect.TypeFor[cli]()
 	var names []string
 	for i := range t.NumField() {
-		if _, ok := t.Field(i).Tag.Lookup("cmd"); ok {
+		_, hidden := t.Field(i).Tag.Lookup("hidden")
+		if _, ok := t.Field(i).Tag.Lookup("cmd"); ok && !hidden {
 			names = append(names, strings.ToLower(t.Field(i).Name))
 		}
 	}
@@ -221,6 +224,14 @@ func (e *environment) warn(format string, args ...any) {
 	}
 }
 
+// ending tells that the run is about to end, interrupted or not, and may take
+// the time that it needs.
+func (e *environment) ending() {
+	if ending, ok := e.ctx.Value(endingKey{}).(*atomic.Bool); ok {
+		ending.Store(true)
+	}
+}
+
 // An exitError ends the program with a code of its own. Its message may be empty.
 type exitError struct {
 	code int
@@ -253,7 +264,7 @@ func (e *environment) finish(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}
-	if msg := e.public(e.settings.blame(choices(err.Error()))); msg != "" {
+	if msg := e.public(e.settings.blame(helpful(err.Error()))); msg != "" {
 		fmt.Fprintf(e.stderr, "codexlag: %s\n", msg)
 	}
 	if code == exitUsage {
@@ -264,12 +275,16 @@ func (e *environment) finish(err error) int {
 
 var notAChoice = regexp.MustCompile(`^\S+ must be one of (.*) but got "(.*)"$`)
 
-// choices mends kong's message about a value that is none of its choices:
-// formats have an empty default, which it offers, and it suggests nothing.
-func choices(msg string) string {
+// helpful mends messages of kong. About a value that is none of its choices: it
+// offers the empty default that formats have, and suggests nothing. About a flag
+// before the command: it does not say what to do.
+func helpful(msg string) string {
 	msg = strings.ReplaceAll(msg, `one of "",`, "one of ")
 	if m := notAChoice.FindStringSubmatch(msg); m != nil {
 		msg += suggest(m[2], strings.Split(strings.ReplaceAll(m[1], `"`, ""), ","))
+	}
+	if strings.Contains(msg, "applies to the default command") {
+		msg += "; write it behind the name of the command"
 	}
 	return msg
 }

@@ -16,7 +16,9 @@ type completionCmd struct {
 
 // Help is the long text of codexlag completion --help.
 func (*completionCmd) Help() string {
-	return `  bash: codexlag completion bash > ~/.local/share/bash-completion/completions/codexlag
+	return `Put the script where the shell looks for it:
+
+  bash: codexlag completion bash > ~/.local/share/bash-completion/completions/codexlag
   zsh:  codexlag completion zsh > "${fpath[1]}/_codexlag"
   fish: codexlag completion fish > ~/.config/fish/completions/codexlag.fish
 
@@ -86,15 +88,15 @@ func completions(m *kong.Application, words []string) []fitting {
 		return flags(at.flags, word)
 	}
 	var l []fitting
-	if at.node == nil && at.arguments == 0 { // a command can still come
-		for _, n := range m.Children {
+	if at.arguments == 0 { // a command, or one of a command, can still come
+		for _, n := range at.node.Children {
 			if !n.Hidden {
 				l = append(l, fitting{n.Name, n.Help})
 			}
 		}
 	}
 	node := at.node
-	if node == nil {
+	if node == m.Node {
 		node = m.DefaultCmd
 	}
 	for i, p := range node.Positional {
@@ -110,7 +112,7 @@ func completions(m *kong.Application, words []string) []fitting {
 
 // A position is where on the command line a word stands.
 type position struct {
-	node      *kong.Node // the command; nil for none yet
+	node      *kong.Node // the command; the program itself for none yet
 	flags     []*kong.Flag
 	arguments int        // that came already
 	pending   *kong.Flag // whose value the word is
@@ -118,14 +120,14 @@ type position struct {
 }
 
 func place(m *kong.Application, before []string) position {
-	p := position{flags: append(slices.Clone(m.Flags), m.DefaultCmd.Flags...)}
+	p := position{node: m.Node, flags: append(slices.Clone(m.Flags), m.DefaultCmd.Flags...)}
 	for _, w := range before {
 		switch {
 		case p.pending != nil:
 			p.pending = nil
 		case p.onlyPaths || !strings.HasPrefix(w, "-") || w == "-":
-			n := childNamed(m, w)
-			if n == nil || p.node != nil || p.arguments > 0 || p.onlyPaths {
+			n := childNamed(p.node, w)
+			if n == nil || p.arguments > 0 || p.onlyPaths {
 				p.arguments++
 				continue
 			}
@@ -141,8 +143,8 @@ func place(m *kong.Application, before []string) position {
 	return p
 }
 
-func childNamed(m *kong.Application, name string) *kong.Node {
-	for _, n := range m.Children {
+func childNamed(parent *kong.Node, name string) *kong.Node {
+	for _, n := range parent.Children {
 		if n.Name == name && !n.Hidden {
 			return n
 		}

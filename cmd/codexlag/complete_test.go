@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alecthomas/kong"
 )
 
 // complete returns the words that fit, as the program answers the shells.
@@ -75,6 +77,37 @@ func TestCompletions(t *testing.T) {
 	}
 	if got := complete(t); !slices.Contains(got, "compare") {
 		t.Errorf("without a word: %q", got)
+	}
+}
+
+// Commands of commands are completed, and are in the manual page.
+func TestCommandsOfCommands(t *testing.T) {
+	var grammar struct {
+		Report struct {
+			Paths []string `arg:"" optional:""`
+		} `cmd:"" default:"withargs"`
+		Cache struct {
+			Clear struct {
+				Really bool
+			} `cmd:""`
+			Show struct{} `cmd:""`
+		} `cmd:""`
+	}
+	k, err := kong.New(&grammar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{"ca": "cache :files", "cache ": "clear show", "cache cl": "clear", "cache clear --r": "--really", "x cache ": ":files"} {
+		var got []string
+		for _, f := range completions(k.Model, strings.Split(line, " ")) {
+			got = append(got, f.word)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+	if page := manual(k.Model); !strings.Contains(page, "codexlag cache clear") {
+		t.Error(page)
 	}
 }
 

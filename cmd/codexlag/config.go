@@ -40,28 +40,53 @@ func (s *settings) Resolve(context *kong.Context, parent *kong.Path, flag *kong.
 	if s.loaded != nil {
 		return nil, s.loaded
 	}
-	if name := variable(flag.Name); os.Getenv(name) != "" {
-		s.origin[flag.Name] = name
-		return os.Getenv(name), nil
-	}
 	command := ""
 	if parent.Command != nil {
 		command = parent.Command.Name
 	}
-	for _, f := range s.files {
+	f, ok := s.lookup(command, flag.Name)
+	if !ok || flag.Name == "no-color" && s.outranked(context, command, f) {
+		return nil, nil
+	}
+	s.origin[flag.Name] = f.origin
+	if _, list := f.value.([]any); list && !flag.IsSlice() {
+		return nil, errors.New("takes one value, not a list")
+	}
+	return f.value, nil
+}
+
+// A setting is what was found for a flag. The lower its rank, the more it counts.
+type setting struct {
+	value  any
+	origin string
+	rank   int
+}
+
+// lookup finds the value of a command's flag.
+func (s *settings) lookup(command, flag string) (setting, bool) {
+	if name := variable(flag); os.Getenv(name) != "" {
+		return setting{os.Getenv(name), name, 0}, true
+	}
+	for i, f := range s.files {
 		for _, table := range []string{command, ""} {
-			v, ok := f.values[table][flag.Name]
-			if !ok {
-				continue
+			if v, ok := f.values[table][flag]; ok {
+				return setting{v.value, f.at(v.line), i + 1}, true
 			}
-			s.origin[flag.Name] = f.at(v.line)
-			if _, list := v.value.([]any); list && !flag.IsSlice() {
-				return nil, errors.New("takes one value, not a list")
-			}
-			return v.value, nil
 		}
 	}
-	return nil, nil
+	return setting{}, false
+}
+
+// outranked reports whether --color is said where it counts more than this
+// --no-color, which would have the last word otherwise.
+func (s *settings) outranked(context *kong.Context, command string, noColor setting) bool {
+	for _, p := range context.Path {
+		if p.Flag != nil && p.Flag.Name == "color" && !p.Resolved {
+			return true
+		}
+	}
+	color, ok := s.lookup(command, "color")
+	return ok && color.rank < noColor.rank
 }
 
 // load reads the files and looks for variables that are misspelled.

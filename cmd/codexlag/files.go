@@ -25,7 +25,9 @@ type filesCmd struct {
 
 // Help is the long text of codexlag files --help.
 func (*filesCmd) Help() string {
-	return `  codexlag files
+	return `Examples:
+
+  codexlag files
   codexlag files --format json logs/ | jq '.files[] | select(.timing == "none").path'`
 }
 

@@ -170,6 +170,7 @@ func TestExitCodes(t *testing.T) {
 		{"a mistyped command", []string{"reqests"}, exitIO, `did you mean the command "requests"?`},
 		{"no such flag", []string{"--no-such-flag"}, exitUsage, "no-such-flag"},
 		{"a mistyped flag", []string{"--min-token", "5", good}, exitUsage, "min-tokens"},
+		{"a flag before the command", []string{"--jobs", "1", "requests", good}, exitUsage, "behind the name of the command"},
 		{"a bad flag value", []string{"--slo", "ttft=fast", good}, exitUsage, "800ms"},
 		{"a bad limit", []string{"--slo", "speed=5", good}, exitUsage, "ttft and tps"},
 		{"a bad percentile", []string{"--percentiles", "101", good}, exitUsage, "percentiles"},

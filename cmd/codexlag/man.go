@@ -13,7 +13,9 @@ type manCmd struct{}
 
 // Help is the long text of codexlag man --help.
 func (*manCmd) Help() string {
-	return `  codexlag man | man -l -
+	return `Examples:
+
+  codexlag man | man -l -
   codexlag man > ~/.local/share/man/man1/codexlag.1`
 }
 
@@ -27,17 +29,17 @@ func (c *manCmd) Run(env *environment, k *kong.Kong) error {
 
 // manual is the manual page, made of what --help is made of.
 func manual(m *kong.Application) string {
-	p := &page{}
+	p := &manPage{}
 	p.line(`.TH CODEXLAG 1 "` + buildInfo().date + `" codexlag`)
 	p.section("NAME")
 	p.line(`codexlag \- where the waiting of Codex went`)
 	p.section("SYNOPSIS")
-	for i, n := range visible(m) {
+	for i, n := range visible(m.Node) {
 		if i > 0 {
 			p.line(".br")
 		}
 		p.line(`.B codexlag`)
-		name := n.Name + " "
+		name := commandPath(n) + " "
 		if n == m.DefaultCmd {
 			name = "[" + n.Name + "] "
 		}
@@ -50,7 +52,7 @@ func manual(m *kong.Application) string {
 	p.text("Of the report, in groups; those under Other are of every command.")
 	p.groups(slices.Concat(m.Flags, m.DefaultCmd.Flags))
 	p.section("COMMANDS")
-	for _, n := range visible(m) {
+	for _, n := range visible(m.Node) {
 		p.command(n, m.DefaultCmd)
 	}
 	p.section("ENVIRONMENT")
@@ -82,8 +84,27 @@ var exitCodes = []struct {
 	{exitInterrupted, "Interrupted."},
 }
 
-func visible(m *kong.Application) []*kong.Node {
-	return slices.DeleteFunc(slices.Clone(m.Children), func(n *kong.Node) bool { return n.Hidden })
+// visible lists the commands that can be called.
+func visible(parent *kong.Node) []*kong.Node {
+	var l []*kong.Node
+	for _, n := range parent.Children {
+		switch {
+		case n.Hidden:
+		case len(n.Children) > 0:
+			l = append(l, visible(n)...)
+		default:
+			l = append(l, n)
+		}
+	}
+	return l
+}
+
+// commandPath is how a command is called: with those that it belongs to.
+func commandPath(n *kong.Node) string {
+	if n.Parent == nil || n.Parent.Type != kong.CommandNode {
+		return n.Name
+	}
+	return commandPath(n.Parent) + " " + n.Name
 }
 
 func argumentsOf(n *kong.Node) string {
@@ -94,15 +115,15 @@ func argumentsOf(n *kong.Node) string {
 	return s
 }
 
-// A page is roff in the making.
-type page struct{ b strings.Builder }
+// A manPage is roff in the making.
+type manPage struct{ b strings.Builder }
 
-func (p *page) line(s string) { p.b.WriteString(s + "\n") }
+func (p *manPage) line(s string) { p.b.WriteString(s + "\n") }
 
-func (p *page) section(title string) { p.line(".SH " + title) }
+func (p *manPage) section(title string) { p.line(".SH " + title) }
 
 // text writes a paragraph, in lines that are fit to be read and compared.
-func (p *page) text(s string) {
+func (p *manPage) text(s string) {
 	line := ""
 	for _, word := range strings.Fields(s) {
 		if line != "" && len(roff(line+" "+word)) > 78 {
@@ -114,14 +135,14 @@ func (p *page) text(s string) {
 	p.line(roff(line))
 }
 
-func (p *page) item(term, text string) {
+func (p *manPage) item(term, text string) {
 	p.line(".TP")
 	p.line(`.B ` + roff(term))
 	p.text(text)
 }
 
 // example writes lines as they are.
-func (p *page) example(s string) {
+func (p *manPage) example(s string) {
 	p.line(".nf")
 	for l := range strings.Lines(strings.TrimRight(s, "\n") + "\n") {
 		p.line(roff(strings.TrimSuffix(l, "\n")))
@@ -130,7 +151,7 @@ func (p *page) example(s string) {
 }
 
 // groups writes flags under the titles of their groups.
-func (p *page) groups(flags []*kong.Flag) {
+func (p *manPage) groups(flags []*kong.Flag) {
 	var titles []string
 	of := map[string][]*kong.Flag{}
 	for _, f := range flags {
@@ -159,7 +180,7 @@ func last(title string) int {
 	return 0
 }
 
-func (p *page) flag(f *kong.Flag) {
+func (p *manPage) flag(f *kong.Flag) {
 	name := "--" + f.Name
 	if f.Short != 0 {
 		name = "-" + string(f.Short) + ", " + name
@@ -172,8 +193,8 @@ func (p *page) flag(f *kong.Flag) {
 
 // command writes what a command has of its own, and names the flags that it
 // shares with the report.
-func (p *page) command(n, report *kong.Node) {
-	p.line(`.SS "` + roff("codexlag "+n.Name+argumentsOf(n)) + `"`)
+func (p *manPage) command(n, report *kong.Node) {
+	p.line(`.SS "` + roff("codexlag "+commandPath(n)+argumentsOf(n)) + `"`)
 	p.text(n.Help)
 	if n == report {
 		return

@@ -115,31 +115,51 @@ func (o *output) render(w io.Writer, f formats) error {
 	return report.Markdown(w, f.document())
 }
 
-// writeFile replaces path atomically. What is no regular file (/dev/stdout, a
-// pipe) is written to as it is.
+// writeFile replaces path atomically.
 func writeFile(path string, data []byte) error {
+	f, err := createFile(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return f.finish(err)
+}
+
+// A newFile gets its name when it is finished. What is no regular file
+// (/dev/stdout, a pipe) is written to as it is.
+type newFile struct {
+	*os.File
+	path string // "" where it has its name already
+}
+
+func createFile(path string) (*newFile, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(path, data, 0o644)
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		return &newFile{File: f}, err
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // replace what a link points to, not the link
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone after the rename
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
+	return &newFile{f, path}, err
+}
+
+// finish closes the file and gives it its name, or, where err tells that it is
+// not whole, removes it.
+func (f *newFile) finish(err error) error {
+	if f.path != "" {
+		defer os.Remove(f.Name()) // gone after the rename
+		if err == nil {
+			err = f.Chmod(0o644)
+		}
 	}
 	if err2 := f.Close(); err == nil {
 		err = err2
 	}
-	if err != nil {
+	if err != nil || f.path == "" {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return os.Rename(f.Name(), f.path)
 }
 
 func isTerminal(w io.Writer) bool {

@@ -19,6 +19,7 @@ type reportCmd struct {
 	figureFlags
 	colorFlags
 	languageFlags
+	followFlags
 
 	By     []string `placeholder:"KEY" group:"Figures" help:"Group by ${dimensions}. Repeatable."`
 	Top    int      `default:"10" placeholder:"N" group:"Figures" help:"List the slowest N requests (default ${default})."`
@@ -30,7 +31,9 @@ type reportCmd struct {
 
 // Help is the long text of codexlag report --help.
 func (*reportCmd) Help() string {
-	return `  codexlag --by model --by hour --since -7d
+	return `Examples:
+
+  codexlag --by model --by hour --since -7d
   codexlag --slo ttft=3s,tps=30 --slo-min 95% logs/   exit code 3 when it is not met
   codexlag --anonymize -o report.html                 fit to be shown to others
   codexlag --color always | less -R`
@@ -64,6 +67,12 @@ func (c *reportCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	if err := c.followFlags.check(env); err != nil {
+		return err
+	}
+	if c.Follow {
+		return c.follow(env, zone, options, outputs, gate)
+	}
 	collector := analyze.NewCollector(options)
 	var workers []*analyze.Collector
 	read, err := c.read(env, zone, c.Paths, collector.Add, func() func(record.Record) {
@@ -77,11 +86,16 @@ func (c *reportCmd) Run(env *environment) error {
 		collector.Merge(w)
 		workers[i] = nil // it can be as big as the whole
 	}
+	return c.conclude(collector, read, outputs, gate)
+}
+
+// conclude writes the report and says what the exit code must tell.
+func (c *reportCmd) conclude(collector *analyze.Collector, read *reading, outputs []output, gate float64) error {
 	if collector.Requests() == 0 && collector.Turns() == 0 {
 		return read.nothing()
 	}
 	r := collector.Report(analyze.Tool{Name: "codexlag", Version: version()}, read.inputs())
-	if slices.ContainsFunc(outputs, func(o output) bool { return o.format == "html" }) {
+	if anyPage(outputs) {
 		r.Charts = collector.Charts(r)
 	}
 	for _, o := range outputs {

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"codexlag/analyze"
 	"codexlag/parse/record"
@@ -34,7 +34,7 @@ func (*requestsCmd) Help() string {
 }
 
 // Run reads the logs and writes a line for each request as it comes.
-func (c *requestsCmd) Run(env *environment) (err error) {
+func (c *requestsCmd) Run(env *environment) error {
 	env.quiet = c.Quiet
 	zone, err := location(c.Timezone)
 	if err != nil {
@@ -45,58 +45,67 @@ func (c *requestsCmd) Run(env *environment) (err error) {
 		return err
 	}
 	var w io.Writer = env.stdout
+	screen := terminal(env.stdout, c.color())
+	var file *newFile
 	if c.Output != "" {
 		env.hide(c.Output)
-		f, err := os.Create(c.Output)
-		if err != nil {
-			return fmt.Errorf("writing the requests: %w", err)
+		if file, err = createFile(c.Output); err != nil {
+			return fmt.Errorf("writing the requests to %s: %w", c.Output, cause(err))
 		}
-		defer func() {
-			if err2 := f.Close(); err == nil && err2 != nil {
-				err = fmt.Errorf("writing the requests: %w", err2)
-			}
-		}()
-		w = f
-	}
-	format := c.Format
-	if format == "" {
-		switch strings.ToLower(filepath.Ext(c.Output)) {
-		case ".csv":
-			format = "csv"
-		case ".ndjson", ".jsonl", ".json":
-			format = "ndjson"
-		default:
-			format = "text"
-		}
-	}
-	screen := report.TextOptions{Unicode: true}
-	if c.Output == "" {
-		screen = terminal(env.stdout, c.color())
+		w, screen = file, report.TextOptions{Unicode: true}
 	}
 	screen.Language = c.Lang
-	out, err := report.NewRequestWriter(w, format, zone, screen)
-	if err != nil {
+	requests, read, err := c.list(env, zone, &options, w, screen)
+	if file != nil {
+		if err2 := file.finish(err); err == nil && err2 != nil {
+			err = fmt.Errorf("writing the requests to %s: %w", c.Output, cause(err2))
+		}
+	}
+	switch {
+	case err != nil:
 		return err
+	case requests == 0:
+		return read.nothing()
+	}
+	return read.verdict()
+}
+
+// format is that of --format, else that of the file's ending, else text.
+func (c *requestsCmd) format() string {
+	if c.Format != "" {
+		return c.Format
+	}
+	switch strings.ToLower(filepath.Ext(c.Output)) {
+	case ".csv":
+		return "csv"
+	case ".ndjson", ".jsonl", ".json":
+		return "ndjson"
+	}
+	return "text"
+}
+
+// list writes the requests as they are read, and returns how many there were.
+func (c *requestsCmd) list(env *environment, zone *time.Location, options *analyze.Options, w io.Writer, screen report.TextOptions) (int, *reading, error) {
+	out, err := report.NewRequestWriter(w, c.format(), zone, screen)
+	if err != nil {
+		return 0, nil, err
 	}
 	requests := 0
 	var writeErr error
 	read, err := c.read(env, zone, c.Paths, func(r record.Record) {
 		if q, ok := r.(*record.Request); ok && writeErr == nil {
 			requests++
-			writeErr = out.Write(analyze.NewRequest(q, &options))
+			writeErr = out.Write(analyze.NewRequest(q, options))
 		}
 	}, nil)
-	if err == nil {
-		err = writeErr
-	}
-	if err2 := out.Close(); err == nil {
-		err = err2
-	}
 	if err != nil {
-		return fmt.Errorf("writing the requests: %w", err)
+		return 0, nil, err
 	}
-	if requests == 0 {
-		return read.nothing()
+	if err := out.Close(); writeErr == nil {
+		writeErr = err
 	}
-	return read.verdict()
+	if writeErr != nil {
+		return 0, nil, fmt.Errorf("writing the requests: %w", writeErr)
+	}
+	return requests, read, nil
 }

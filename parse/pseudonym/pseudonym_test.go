@@ -128,7 +128,7 @@ func TestPseudonymsAreStable(t *testing.T) {
 	if one == a.of("session", "s2") || one == "session-"+strings.TrimPrefix(a.of("turn", "s1"), "turn-") || one == other.of("session", "s1") {
 		t.Error("two names, kinds or keys have one pseudonym")
 	}
-	if New("").of("session", "s1") == New("").of("session", "s1") {
+	if run, next := New(""), New(""); run.of("session", "s1") == next.of("session", "s1") {
 		t.Error("without a key, a run can be related to another")
 	}
 	if len(one) != len("session-")+length || a.of("label", "") != "" {

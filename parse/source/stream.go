@@ -162,6 +162,18 @@ func (s *Stream) Plain() (src io.ReaderAt, size int64, ok bool) {
 	return s.file, info.Size(), true
 }
 
+// ID returns the ID of the file that the stream reads.
+func (s *Stream) ID() ID {
+	if s.file == nil {
+		return ID{}
+	}
+	info, err := s.file.Stat()
+	if err != nil {
+		return ID{}
+	}
+	return IDOf(info)
+}
+
 // RawBytes returns how many bytes of the file were read so far, which is a
 // little ahead of what they were decoded to. It may be called at any time.
 func (s *Stream) RawBytes() int64 { return s.raw.n.Load() }

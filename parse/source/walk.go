@@ -125,3 +125,17 @@ func special(mode fs.FileMode) string {
 	}
 	return "a special file"
 }
+
+// Below looks at a path in a directory that Expand lists: is it a file to read?
+// Links are left to Expand.
+func Below(path string) (f File, ok bool) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || neverLog(info.Name()) != "" {
+		return File{}, false
+	}
+	return File{Path: path, Size: info.Size(), ModTime: info.ModTime(), ID: IDOf(info)}, true
+}
+
+// Uncompressed returns path without the ending of a compressed file, and
+// whether it has one.
+func Uncompressed(path string) (string, bool) { return uncompressed(path) }
