@@ -5,6 +5,7 @@
 package source
 
 import (
+	"io/fs"
 	"time"
 )
 
@@ -22,7 +23,8 @@ type File struct {
 	Named bool
 	Stdin bool
 
-	pipe bool // a named pipe: opening it waits for its writer
+	pipe bool        // a named pipe: opening it waits for its writer
+	info fs.FileInfo // nil for standard input
 }
 
 // Skipped is a file or directory that was found and is not for reading.

@@ -18,3 +18,11 @@ func number(info fs.FileInfo) uint64 {
 	}
 	return 0
 }
+
+// device returns the number of the device that the inode number is of.
+func device(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Dev)
+	}
+	return 0
+}

@@ -29,7 +29,7 @@ func (w *walker) file(path string, info fs.FileInfo, named bool) {
 	if !w.seen.add(info) {
 		return
 	}
-	f := File{Path: path, Named: named}
+	f := File{Path: path, Named: named, info: info}
 	if f.pipe = info.Mode()&fs.ModeNamedPipe != 0; !f.pipe {
 		f.Size, f.ModTime = info.Size(), info.ModTime()
 	}
