@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"codexlag/parse/index"
 	"codexlag/parse/jsonwalk"
 	"codexlag/parse/otlp"
 	"codexlag/parse/record"
@@ -30,6 +31,8 @@ type Options struct {
 	WorkerSink func() func(record.Record)
 	// Meter, where set, is kept up to date.
 	Meter *Meter
+	// Index, where set, is asked for what is known of logs, and told what is new.
+	Index *index.Index
 }
 
 // A Summary is what Read met, beside the records.
@@ -68,6 +71,9 @@ func Read(ctx context.Context, paths []string, o Options, sink func(record.Recor
 		o.Jobs = runtime.GOMAXPROCS(0)
 	}
 	found := source.Expand(paths)
+	for _, f := range found.Files {
+		o.Index.Expect(f)
+	}
 	if o.Meter != nil {
 		for _, f := range found.Files {
 			o.Meter.total.Add(f.Size)
@@ -76,9 +82,8 @@ func Read(ctx context.Context, paths []string, o Options, sink func(record.Recor
 	s := &Summary{Skipped: found.Skipped, Problems: found.Problems}
 	sessions, others := bySession(found.Files, o)
 	j := newJoiner(sink, len(sessions) > 0)
-	for _, stage := range [][]source.File{others, sessions} {
-		s.Logs = append(s.Logs, readAll(ctx, stage, o, j.add)...)
-	}
+	s.Logs = readAll(ctx, others, false, o, j.add)
+	s.Logs = append(s.Logs, readAll(ctx, sessions, true, o, j.add)...)
 	j.flush()
 	return s
 }
@@ -104,6 +109,9 @@ func isSessionFile(f source.File, o Options) bool {
 	if f.Stdin || f.ModTime.IsZero() { // a pipe has no time
 		return false // can be read only once
 	}
+	if e, m := o.Index.Find(f); m == index.Same {
+		return e.Session
+	}
 	s, err := source.Open(f, nil)
 	if err != nil {
 		return false // told when it is read
@@ -119,7 +127,8 @@ func isSessionFile(f source.File, o Options) bool {
 }
 
 // readAll reads files with several workers; records come out in their order.
-func readAll(ctx context.Context, files []source.File, o Options, sink func(record.Record)) []Log {
+// Either all of them are session files or none is.
+func readAll(ctx context.Context, files []source.File, sessions bool, o Options, sink func(record.Record)) []Log {
 	logs := make([]Log, len(files))
 	gate := newTurnstile(len(files), sink)
 	var next int
@@ -135,7 +144,7 @@ func readAll(ctx context.Context, files []source.File, o Options, sink func(reco
 				if i >= len(files) {
 					return
 				}
-				logs[i] = readOne(ctx, files[i], o, func(r record.Record) { gate.pass(i, r) })
+				logs[i] = readOne(ctx, files[i], sessions, o, func(r record.Record) { gate.pass(i, r) })
 				gate.finish(i)
 			}
 		})
@@ -145,14 +154,20 @@ func readAll(ctx context.Context, files []source.File, o Options, sink func(reco
 }
 
 // readOne reads one log. A fault of the program itself ends that log only.
-func readOne(ctx context.Context, f source.File, o Options, sink func(record.Record)) (l Log) {
+func readOne(ctx context.Context, f source.File, session bool, o Options, sink func(record.Record)) (l Log) {
 	l = Log{Info: Info{Path: f.Path, Format: record.FormatUnknown}, Named: f.Named}
 	defer func() {
 		if p := recover(); p != nil {
 			l.Err = fault(f.Path, p)
 		}
 	}()
+	defer o.Index.Done(f)
 	if l.Err = ctx.Err(); l.Err != nil {
+		return l
+	}
+	if info, ok := recall(f, o, sink); ok {
+		l.Info = info
+		o.Meter.add(f.Size)
 		return l
 	}
 	s, err := source.Open(f, o.Stdin)
@@ -186,9 +201,12 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 		r.info.Bytes = s.Bytes()
 	default:
 		r.main = k
+		m := memorize(r, f, s, session, o, sink)
 		for r.Scan() {
+			m.add(r.Record())
 			sink(r.Record())
 		}
+		m.store()
 	}
 	l.Info = r.Info()
 	return l

@@ -17,6 +17,7 @@ type filesCmd struct {
 
 	Jobs    int    `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
 	Quiet   bool   `short:"q" group:"Reading" help:"No warnings on standard error."`
+	NoCache bool   `group:"Reading" help:"Read all logs anew: do not use or write the index in the cache directory."`
 	Format  string `placeholder:"FORMAT" enum:",text,markdown,html,json" default:"" group:"Output" help:"text, markdown, html or json (default: text on a terminal, else markdown)."`
 	NoColor bool   `group:"Output" help:"No colours (also: the variable NO_COLOR)."`
 }
@@ -24,7 +25,7 @@ type filesCmd struct {
 // Run reads the logs whole, so that what it says of them is true.
 func (c *filesCmd) Run(env *environment) error {
 	env.quiet = c.Quiet
-	in := inputFlags{Jobs: c.Jobs, Quiet: c.Quiet}
+	in := inputFlags{Jobs: c.Jobs, Quiet: c.Quiet, NoCache: c.NoCache}
 	zone, err := location("")
 	if err != nil {
 		return err

@@ -26,7 +26,14 @@ func TestMain(m *testing.M) {
 	for _, v := range []string{"CODEX_HOME", "NO_COLOR"} {
 		os.Unsetenv(v)
 	}
-	os.Exit(m.Run())
+	cache, err := os.MkdirTemp("", "codexlag-test-cache-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_CACHE_HOME", cache)
+	code := m.Run()
+	os.RemoveAll(cache)
+	os.Exit(code)
 }
 
 // A result is what one call of the program came to.
