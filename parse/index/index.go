@@ -31,14 +31,14 @@ type Index struct {
 }
 
 // Open returns the index whose files lie in dir, which need not exist. Only
-// what a program of the same version wrote is used. Files must be looked for
-// after Open, not before.
-func Open(dir, version string) *Index {
+// what a program of the same version wrote is used. The run begins now; files
+// must be looked for after that.
+func Open(dir, version string, now time.Time) *Index {
 	base, err := os.Getwd()
 	if err != nil {
 		return nil
 	}
-	return &Index{dir: dir, version: version, begun: time.Now(), base: base, shards: make(map[string]*shard)}
+	return &Index{dir: dir, version: version, begun: now, base: base, shards: make(map[string]*shard)}
 }
 
 // An Entry is what is kept of one log.

@@ -100,11 +100,12 @@ func (c *Codec) readStrings() {
 	c.strings = make([]string, n)
 	sizes, total := c.buf, uint64(0)
 	for range n {
-		size := c.length()
-		if total += size; total > uint64(len(c.buf)) {
-			c.Fail()
-			return
-		}
+		total += c.length()
+	}
+	if c.err != nil || total > uint64(len(c.buf)) {
+		c.Fail()
+		c.strings = nil
+		return
 	}
 	text := string(c.buf[:total])
 	c.buf = c.buf[total:]
