@@ -36,6 +36,7 @@ type Codec struct {
 
 	strings []string          // by number - 1, which stands for them
 	numbers map[string]uint64 // writing only
+	text    int               // bytes of the strings
 
 	recent window
 	places places
@@ -71,16 +72,12 @@ func (c *Codec) Fail() {
 	}
 }
 
-// Len returns about how many bytes were written.
-func (c *Codec) Len() int { return len(c.buf) }
+// Len returns how many bytes were written, but for the lengths of the strings.
+func (c *Codec) Len() int { return len(c.buf) + c.text }
 
 // Bytes returns what was written: the strings, then everything else.
 func (c *Codec) Bytes() []byte {
-	size := 0
-	for _, s := range c.strings {
-		size += len(s)
-	}
-	b := make([]byte, 0, size+3*len(c.strings)+binary.MaxVarintLen64+len(c.buf))
+	b := make([]byte, 0, c.text+3*len(c.strings)+binary.MaxVarintLen64+len(c.buf))
 	b = binary.AppendUvarint(b, uint64(len(c.strings)))
 	for _, s := range c.strings {
 		b = binary.AppendUvarint(b, uint64(len(s)))
@@ -252,6 +249,7 @@ func (c *Codec) numberOf(s string) uint64 {
 			c.numbers = make(map[string]uint64)
 		}
 		c.strings = append(c.strings, s)
+		c.text += len(s)
 		n = uint64(len(c.strings))
 		c.numbers[s] = n
 	}
