@@ -16,19 +16,33 @@ import (
 // records of its complete lines; the state that the Reader was in then, if the
 // log can be read on from there; the records that came of the end; the Info.
 
-// recall passes on what the index knows of a log that did not change.
+// recall passes on what the index knows of a log that did not change. Nothing is
+// passed on before it is known that all of it can be read.
 func recall(f source.File, o Options, sink func(record.Record)) (Info, bool) {
 	e, m := o.Index.Find(f)
-	if m != index.Same || e.Zone != "" && e.Zone != zoneName(o.Location) || !intact(f, e.Result, o.Location) {
+	if m != index.Same || e.Zone != "" && e.Zone != zoneName(o.Location) {
 		return Info{}, false
+	}
+	var held []record.Record
+	take := func(r record.Record) { held = append(held, r) }
+	if len(e.Result) > smallResult { // too much to hold: read twice
+		if !intact(f, e.Result, o.Location) {
+			return Info{}, false
+		}
+		take = sink
 	}
 	c := packed.NewReader(e.Result, f.Path, o.Location)
 	var state []byte
-	pass(c, sink)
+	pass(c, take)
 	c.Blob(&state)
-	pass(c, sink)
+	pass(c, take)
 	i := Info{Path: f.Path}
-	i.pack(c)
+	if i.pack(c); c.Err() != nil {
+		return Info{}, false
+	}
+	for _, r := range held {
+		sink(r)
+	}
 	return i, true
 }
 
@@ -39,8 +53,7 @@ func pass(c *packed.Codec, sink func(record.Record)) {
 	}
 }
 
-// intact reports whether all of a result can be read. It has to be known before
-// the first record is passed on.
+// intact reports whether all of a result can be read.
 func intact(f source.File, result []byte, location *time.Location) bool {
 	c := packed.NewReader(result, f.Path, location)
 	var state []byte

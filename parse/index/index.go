@@ -160,20 +160,24 @@ func (x *Index) shardOf(f source.File, create bool) (s *shard, name string, stam
 	if !ok {
 		return nil, "", stamp
 	}
-	path := f.Path
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(x.base, path)
-	}
-	dir, name := filepath.Split(path)
-	key := path[:len(dir)+day(name)]
+	dir, name := filepath.Split(f.Path)
+	key := f.Path[:len(dir)+day(name)]
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s = x.shards[key]
 	if s == nil && create {
-		s = &shard{key: key, dir: dir}
+		s = &shard{key: key, dir: x.absolute(dir)}
+		s.path = filepath.Join(x.dir, fileName(s.dir, key[len(dir):]))
 		x.shards[key] = s
 	}
 	return s, name, stamp
+}
+
+func (x *Index) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(x.base, path)
 }
 
 // day returns the length of the part of a session file's name that tells the

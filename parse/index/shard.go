@@ -13,8 +13,9 @@ import (
 
 // A shard is what one file of the index holds.
 type shard struct {
-	key  string // the directory of the logs, and the day where there is one
-	dir  string
+	key  string       // the directory of the logs as they are named, and the day where there is one
+	dir  string       // the same directory, absolute
+	path string       // of the file
 	left atomic.Int64 // logs that this run is not done with
 
 	once sync.Once
@@ -35,21 +36,21 @@ const (
 	noted = 24 * time.Hour
 )
 
-func (s *shard) path(x *Index) string {
-	sum := sha256.Sum256([]byte(s.key))
-	return filepath.Join(x.dir, hex.EncodeToString(sum[:16])+ending)
+// fileName names the file for a directory of logs and a day, which may be "".
+func fileName(dir, day string) string {
+	sum := sha256.Sum256([]byte(dir + "\x00" + day))
+	return hex.EncodeToString(sum[:16]) + ending
 }
 
 // load reads the file, once.
 func (s *shard) load(x *Index) {
 	s.once.Do(func() {
 		s.entries = make(map[string]*Entry)
-		path := s.path(x)
-		info, err := os.Stat(path)
+		info, err := os.Stat(s.path)
 		if err != nil || info.Size() > maxFile || !info.Mode().IsRegular() {
 			return
 		}
-		b, err := os.ReadFile(path)
+		b, err := os.ReadFile(s.path)
 		if err != nil {
 			return
 		}
@@ -58,7 +59,7 @@ func (s *shard) load(x *Index) {
 		}
 		if time.Since(info.ModTime()) > noted {
 			now := time.Now()
-			os.Chtimes(path, now, now) // or it goes as unused; that does no harm
+			os.Chtimes(s.path, now, now) // or it goes as unused; that does no harm
 		}
 	})
 }
@@ -85,7 +86,7 @@ func (x *Index) save(s *shard) error {
 		return err
 	}
 	x.clean()
-	return replace(s.path(x), b)
+	return replace(s.path, b)
 }
 
 // replace writes a file so that others see either the old one or all of the new.
