@@ -69,6 +69,7 @@ func regress(points []point, terms int) (f fit, ok bool) {
 	slices.SortFunc(points, func(a, b point) int {
 		return cmp.Or(cmp.Compare(a.y, b.y), cmp.Compare(a.x[1], b.x[1]), cmp.Compare(a.x[2], b.x[2]))
 	})
+	points = thinned(points)
 	spread := madOf(points, func(p *point) float64 { return p.y })
 	if spread == 0 || math.IsNaN(spread) || math.IsInf(spread, 0) {
 		return f, false
@@ -88,6 +89,23 @@ func regress(points []point, terms int) (f fit, ok bool) {
 	rest := madOf(points, func(p *point) float64 { return p.y - f.predict(&p.x) }) / spread
 	f.explained = min(1, max(0, 1-rest*rest))
 	return f, true
+}
+
+// maxPoints is how many points a fit looks at: with more, the coefficients only
+// change in digits that their doubt covers.
+const maxPoints = 1 << 13
+
+// thinned returns every so many of the ordered points, which stand for all.
+func thinned(points []point) []point {
+	step := (len(points) + maxPoints - 1) / maxPoints
+	if step <= 1 {
+		return points
+	}
+	kept := points[:0]
+	for i := step / 2; i < len(points); i += step {
+		kept = append(kept, points[i])
+	}
+	return kept
 }
 
 // withoutGross returns the points without those that the first fit f shows to

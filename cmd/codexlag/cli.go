@@ -49,6 +49,7 @@ type cli struct {
 	Explain    explainCmd    `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
 	Files      filesCmd      `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
 	Compare    compareCmd    `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
+	Cache      cacheCmd      `cmd:"" help:"The index of logs that were read: cache clear removes it."`
 	Schema     schemaCmd     `cmd:"" help:"The JSON Schema of what --format json writes."`
 	Man        manCmd        `cmd:"" help:"The manual page: codexlag man | man -l -"`
 	Licenses   licensesCmd   `cmd:"" aliases:"licences" help:"The licences of the software that codexlag contains."`
@@ -78,6 +79,7 @@ type inputFlags struct {
 	Quiet      bool `short:"q" group:"Reading" help:"No warnings and no progress on standard error."`
 	NoProgress bool `group:"Reading" help:"No progress on standard error; it is shown only on a terminal."`
 	Strict     bool `group:"Reading" help:"Any unreadable line is an error (exit code 1)."`
+	NoCache    bool `group:"Reading" help:"Read all logs anew: do not use or write the index in the cache directory."`
 
 	anonymousFlags
 }

@@ -22,6 +22,7 @@ type explainCmd struct {
 	anonymousFlags
 
 	Timezone string `placeholder:"NAME" group:"Reading" help:"IANA name of the zone of times without one (default: local)."`
+	NoCache  bool   `group:"Reading" help:"Read all logs anew: do not use or write the index in the cache directory."`
 	Format   string `placeholder:"FORMAT" enum:",text,markdown,html" default:"" group:"Output" help:"text, markdown or html (default: text on a terminal, else markdown)."`
 }
 
@@ -50,7 +51,7 @@ func (c *explainCmd) Run(env *environment) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() && line > 0 {
 		return usageError("%s is a directory: which file of it has the line %d? codexlag requests %s names them", path, line, path)
 	}
-	var in inputFlags
+	in := inputFlags{NoCache: c.NoCache}
 	var found target
 	read, err := in.read(env, zone, []string{path}, func(r record.Record) { found.consider(r, line) }, nil)
 	if err != nil {

@@ -18,9 +18,10 @@ type filesCmd struct {
 	languageFlags
 	anonymousFlags
 
-	Jobs   int    `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
-	Quiet  bool   `short:"q" group:"Reading" help:"No warnings on standard error."`
-	Format string `placeholder:"FORMAT" enum:",text,markdown,html,json" default:"" group:"Output" help:"text, markdown, html or json (default: text on a terminal, else markdown)."`
+	Jobs    int    `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
+	Quiet   bool   `short:"q" group:"Reading" help:"No warnings on standard error."`
+	NoCache bool   `group:"Reading" help:"Read all logs anew: do not use or write the index in the cache directory."`
+	Format  string `placeholder:"FORMAT" enum:",text,markdown,html,json" default:"" group:"Output" help:"text, markdown, html or json (default: text on a terminal, else markdown)."`
 }
 
 // Help is the long text of codexlag files --help.
@@ -34,7 +35,7 @@ func (*filesCmd) Help() string {
 // Run reads the logs whole, so that what it says of them is true.
 func (c *filesCmd) Run(env *environment) error {
 	env.quiet = c.Quiet
-	in := inputFlags{Jobs: c.Jobs, Quiet: c.Quiet}
+	in := inputFlags{Jobs: c.Jobs, Quiet: c.Quiet, NoCache: c.NoCache}
 	zone, err := location("")
 	if err != nil {
 		return err

@@ -36,7 +36,14 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.TempDir(), "codexlag-test-no-such-folder")) // no settings of whoever runs the tests
-	os.Exit(m.Run())
+	cache, err := os.MkdirTemp("", "codexlag-test-cache-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_CACHE_HOME", cache)
+	code := m.Run()
+	os.RemoveAll(cache)
+	os.Exit(code)
 }
 
 // A result is what one call of the program came to.

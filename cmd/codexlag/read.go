@@ -42,6 +42,9 @@ func (f *inputFlags) read(env *environment, zone *time.Location, paths []string,
 	}
 	rd := &reading{strict: f.Strict}
 	o := parse.Options{Jobs: f.Jobs, Location: zone, Stdin: env.stdin, Meter: new(parse.Meter)}
+	if !f.NoCache {
+		o.Index = openIndex()
+	}
 	var workers []*tally
 	if workerSink != nil {
 		var mu sync.Mutex

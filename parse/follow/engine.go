@@ -53,6 +53,11 @@ type engine struct {
 	earliestList time.Time
 	nextTick     time.Time
 
+	// What is looked at between two lists, where there is no watcher.
+	glanceFiles []*file
+	glanceDirs  []dirTime
+	nextGlance  time.Time
+
 	caughtUp bool // history was read
 	cut      bool // not all of it
 	ending   bool
@@ -234,6 +239,9 @@ func (e *engine) relist() {
 		pause = max(e.pace.relist, 200*now.Sub(begun)) // half a percent, idle
 	}
 	e.nextList = now.Add(pause)
+	if e.o.Poll {
+		e.plan()
+	}
 	if len(e.leaving) > 0 {
 		// A list made while files are renamed can lack one of them.
 		e.relistBy(now.Add(e.pace.gone / 2))

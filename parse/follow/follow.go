@@ -112,8 +112,13 @@ func (e *engine) due(now time.Time) {
 		e.tick(now)
 		e.nextTick = now.Add(e.pace.tick)
 	}
-	if !now.Before(e.nextList) {
+	switch {
+	case !now.Before(e.nextList):
 		e.relist()
+		e.nextGlance = time.Now().Add(e.pace.relist)
+	case e.o.Poll && !now.Before(e.nextGlance):
+		e.glance(now)
+		e.nextGlance = time.Now().Add(e.pace.relist)
 	}
 }
 
@@ -126,6 +131,9 @@ func (e *engine) untilNext() time.Duration {
 	next := e.nextList
 	if e.busy() && e.nextTick.Before(next) {
 		next = e.nextTick
+	}
+	if e.o.Poll && e.nextGlance.Before(next) {
+		next = e.nextGlance
 	}
 	return max(0, time.Until(next))
 }

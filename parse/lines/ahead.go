@@ -9,6 +9,8 @@ import (
 // goroutine of its own, so that a long log is read while it is decoded. A Reader
 // takes its blocks without copying them.
 type Ahead struct {
+	src    io.Reader
+	begin  sync.Once
 	blocks chan block
 	spare  chan *[Window]byte
 	stop   chan struct{}
@@ -30,36 +32,36 @@ const room = 32 << 10
 // ahead is how many blocks may wait.
 const ahead = 3
 
-// ReadAhead begins to read src. The caller must Close what it returns before
-// closing src.
+// ReadAhead returns an Ahead of src, which begins when the first block is asked
+// for. The caller must Close it before closing src.
 func ReadAhead(src io.Reader) *Ahead {
-	a := &Ahead{blocks: make(chan block, ahead), spare: make(chan *[Window]byte, ahead+2), stop: make(chan struct{}), rest: block{end: room}}
-	a.over.Go(func() {
-		defer close(a.blocks)
-		for {
-			var b block
-			select {
-			case b.buf = <-a.spare:
-			default:
-				b.buf = windows.Get().(*[Window]byte)
-			}
-			b.end = room
-			for b.end < Window && b.err == nil {
-				var n int
-				n, b.err = src.Read(b.buf[b.end:])
-				b.end += n
-			}
-			select {
-			case a.blocks <- b:
-			case <-a.stop:
-				return
-			}
-			if b.err != nil {
-				return
-			}
+	return &Ahead{src: src, blocks: make(chan block, ahead), spare: make(chan *[Window]byte, ahead+2), stop: make(chan struct{}), rest: block{end: room}}
+}
+
+// read reads block after block.
+func (a *Ahead) read() {
+	defer close(a.blocks)
+	for {
+		b := block{end: room}
+		select {
+		case b.buf = <-a.spare:
+		default:
+			b.buf = windows.Get().(*[Window]byte)
 		}
-	})
-	return a
+		for b.end < Window && b.err == nil {
+			var n int
+			n, b.err = a.src.Read(b.buf[b.end:])
+			b.end += n
+		}
+		select {
+		case a.blocks <- b:
+		case <-a.stop:
+			return
+		}
+		if b.err != nil {
+			return
+		}
+	}
 }
 
 // Close ends the reading.
@@ -75,6 +77,7 @@ func (a *Ahead) next() block {
 		a.rest = block{end: room}
 		return b
 	}
+	a.begin.Do(func() { a.over.Go(a.read) })
 	b, ok := <-a.blocks
 	if !ok {
 		return block{err: io.EOF, end: room}
