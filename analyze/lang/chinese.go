@@ -248,7 +248,7 @@ var chinese = map[string]string{
 	"In %s of %s tokens_per_sec differs by more than 5 %% from the tokens divided by total less TTFT, which is what this report goes by":                                                                                 "%[2]s中有 %[1]s 个的 tokens_per_sec 与“token 数 ÷（总耗时 − TTFT）”相差超过 5 %%，本报告以后者为准",
 	"See what the logger divides: the whole request instead of the decode time, prompt tokens counted as generated ones, or visible tokens without reasoning; codexlag explain FILE:LINE shows one request's arithmetic": "请看记录程序是怎么除的：用了整个请求的时间而非解码时间、把提示词 token 算作生成的 token，或只算可见 token 而漏掉推理；codexlag explain FILE:LINE 会列出单个请求的算法",
 	"Some lines could not be read":                 "有些行无法读取",
-	"%s left out, mostly (%s) for this reason: %s": "%s被略去，最主要的原因（%s 行）：%s",
+	"%s left out, mostly (%s) for this reason: %s": "略去 %s，最主要的原因（%s 行）：%s",
 	"A cut last line is normal while Codex writes; for the rest codexlag files names the files, and --strict makes it an error": "Codex 写入时最后一行被截断是正常的；其余的可用 codexlag files 找出所在文件，用 --strict 则视为错误",
 	"cut off or no JSON":                  "被截断或不是 JSON",
 	"JSON of another shape than expected": "JSON 结构与预期不同",
