@@ -348,7 +348,7 @@ func TestMergeAndOrderDoNotMatter(t *testing.T) {
 			q.Reasoning, q.FirstVisible = record.Count(r.Int64N(q.Output.N+1)), r.IntN(2) == 0
 			records = append(records, q)
 			if i%10 == 0 {
-				records = append(records, &record.Turn{Model: q.Model, Duration: time.Duration(r.IntN(1e6)) * time.Millisecond, Requests: []*record.Request{q}})
+				records = append(records, &record.Turn{Pos: q.Pos, Model: q.Model, Start: q.Start, Duration: time.Duration(r.IntN(1e6)) * time.Millisecond, Requests: []*record.Request{q}})
 				records = append(records, &record.Dropped{Reason: record.BadJSON})
 			}
 		}
@@ -370,7 +370,7 @@ func TestMergeAndOrderDoNotMatter(t *testing.T) {
 			if g := rep.Overall; len(g.RequestModels) == 0 || g.PrefillModel == nil || g.Concurrency == nil || len(g.Concurrency.Bands) < 2 || len(g.TTFTByCache) < 4 || g.Reasoning == nil {
 				t.Fatalf("seed %d: a figure that should be compared is missing: %+v", seed, g)
 			}
-			b, err := json.Marshal(rep)
+			b, err := json.Marshal([]any{rep, whole.Charts(rep)})
 			if err != nil {
 				t.Fatal(err)
 			}

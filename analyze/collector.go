@@ -28,6 +28,7 @@ type Collector struct {
 	slowest     []*Request
 	slowFloor   time.Duration // at least options.Top requests are known to have as much
 	unbounded   int           // requests since bound
+	slowTurns   slowTurns
 	first, last time.Time
 }
 
@@ -109,6 +110,7 @@ func (c *Collector) exact() bool {
 func (c *Collector) addTurn(t *record.Turn) {
 	o := &c.options
 	c.overall.turns.add(t, o)
+	c.slowTurns.add(t, o)
 	for _, d := range o.By {
 		if key, ok := d.TurnKey(t, o.Location); ok {
 			c.group(d, key).turns.add(t, o)
@@ -165,7 +167,8 @@ func slowestOf(l []*Request, top int) []*Request {
 	return l[:min(top, len(l))]
 }
 
-// Merge adds what o has collected. Both must have the same options.
+// Merge adds what o has collected, and takes it over: o must not be used any
+// more. Both must have the same options.
 func (c *Collector) Merge(o *Collector) {
 	c.overall.merge(&o.overall)
 	for by, k := range o.groups {
@@ -178,6 +181,7 @@ func (c *Collector) Merge(o *Collector) {
 		c.quality.flags[i] += n
 	}
 	c.slowest = append(c.slowest, o.slowest...)
+	c.slowTurns.merge(o.slowTurns)
 	c.span(o.first)
 	c.span(o.last)
 }

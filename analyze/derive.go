@@ -117,7 +117,7 @@ func (m *metrics) rates(r *record.Request, o *Options) {
 		m.flags |= shortDecodeBit
 	}
 	if m.hasDecode && n.Known && n.N >= 1 {
-		m.tps, m.hasTPS = float64(n.N)/m.decode.Seconds(), true
+		m.tps, m.hasTPS = float64(n.N)*1e9/float64(m.decode), true
 	}
 	m.hasTPOT = m.hasDecode && n.Known && n.N >= 2
 	if m.hasTPS && m.tps > maxTPS || m.hasShare && m.decode == 0 && n.N >= 2 {

@@ -24,6 +24,8 @@ type Report struct {
 	Findings []Finding  `json:"findings"`
 	Slowest  []*Request `json:"slowest"`
 	Quality  Quality    `json:"quality"`
+	// Charts are for pages only; nil where nobody asked for them.
+	Charts *Charts `json:"-"`
 }
 
 // Tool names the program that made the report.

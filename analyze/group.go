@@ -34,9 +34,15 @@ type group struct {
 func micros(d time.Duration) int64 { return int64(d / time.Microsecond) }
 
 func (g *group) add(r *record.Request, m *metrics, o *Options) {
+	g.population.add(r, m)
+	g.tally(r, m, o)
+}
+
+// tally adds up what the figures need; of r it looks at status, quality and
+// tokens alone.
+func (g *group) tally(r *record.Request, m *metrics, o *Options) {
 	g.requests++
 	g.qualities[r.Quality]++
-	g.population.add(r, m)
 	switch r.Status {
 	case record.Failed:
 		g.failed++
@@ -106,6 +112,12 @@ func (g *group) addTime(m *metrics) {
 }
 
 func (g *group) merge(o *group) {
+	if g.requests == 0 && g.turns.count == 0 { // take it as it is
+		whole := g.whole
+		*g = *o
+		g.whole = whole
+		return
+	}
 	g.requests += o.requests
 	g.failed += o.failed
 	g.aborted += o.aborted

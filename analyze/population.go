@@ -48,6 +48,7 @@ const maxRows = 1 << 17
 // A population is the requests one by one, or a sample of them.
 type population struct {
 	chunks [][]stored // all but the last full, so that growing copies nothing
+	spare  [][]stored // empty
 	n      int
 	names  names
 	// shift is how often the population was halved: rows whose key has a one in
@@ -109,7 +110,10 @@ func (p *population) push(r stored) {
 	last := len(p.chunks) - 1
 	if last < 0 || len(p.chunks[last]) == chunkSize {
 		var c []stored
-		if last >= 0 {
+		switch n := len(p.spare); {
+		case n > 0:
+			c, p.spare = p.spare[n-1], p.spare[:n-1]
+		case last >= 0:
 			c = make([]stored, 0, chunkSize)
 		}
 		p.chunks = append(p.chunks, c)
@@ -119,17 +123,31 @@ func (p *population) push(r stored) {
 	p.n++
 }
 
-// filter drops the rows that the population does not want any more.
+// filter drops the rows that the population does not want any more. The others
+// move up; chunks that this empties wait to be filled again.
 func (p *population) filter() {
-	old := p.chunks
-	p.chunks, p.n = nil, 0
-	for _, c := range old {
-		for _, r := range c {
-			if p.wants(r.key) {
-				p.push(r)
+	chunk, i := 0, 0
+	for _, c := range p.chunks {
+		for k := range c {
+			if !p.wants(c[k].key) {
+				continue
 			}
+			if i == chunkSize {
+				chunk, i = chunk+1, 0
+			}
+			p.chunks[chunk][i] = c[k]
+			i++
 		}
 	}
+	if len(p.chunks) == 0 {
+		return
+	}
+	p.n = chunk*chunkSize + i
+	p.chunks[chunk] = p.chunks[chunk][:i]
+	for _, c := range p.chunks[chunk+1:] {
+		p.spare = append(p.spare, c[:0])
+	}
+	p.chunks = p.chunks[:chunk+1]
 }
 
 func (p *population) wants(key uint64) bool { return p.shift == 0 || key>>(64-p.shift) == 0 }

@@ -22,9 +22,9 @@ type sample struct {
 	chunks [][]float64 // before values
 	sorted bool        // values are, and there are no chunks
 
-	table   []uint32 // how often each whole number below tableSize came; nil for none
-	tabled  int      // values in the table
-	tooFine bool     // most values are no whole numbers: no table is worth it
+	table   *countTable // of whole numbers; nil for none
+	tabled  int         // values in the table
+	tooFine bool        // most values are no whole numbers: no table is worth it
 
 	sketch *sketch // of the values that are in no table; nil for exact figures
 
@@ -40,7 +40,7 @@ const (
 
 func (s *sample) add(v float64) {
 	if s.table != nil && isTabled(v) {
-		s.table[int(v)]++
+		s.table.add(uint32(v))
 		s.tabled++
 		return
 	}
@@ -50,7 +50,7 @@ func (s *sample) add(v float64) {
 // addTime adds a time in ms. It is add for whole milliseconds without the detour.
 func (s *sample) addTime(d time.Duration) {
 	if ms := d / time.Millisecond; s.table != nil && ms < tableSize && ms*time.Millisecond == d && d >= 0 {
-		s.table[ms]++
+		s.table.add(uint32(ms))
 		s.tabled++
 		return
 	}
@@ -60,11 +60,39 @@ func (s *sample) addTime(d time.Duration) {
 // addCount adds a whole number, not negative.
 func (s *sample) addCount(n int64) {
 	if s.table != nil && n < tableSize {
-		s.table[n]++
+		s.table.add(uint32(n))
 		s.tabled++
 		return
 	}
 	s.push(float64(n))
+}
+
+// A countTable counts whole numbers below tableSize. Memory of that size is slow
+// to reach, but many places of it at once are not: so numbers wait until there
+// are enough of them.
+type countTable struct {
+	counts  [tableSize]uint32
+	waiting [128]uint32
+	n       int // that wait
+}
+
+func (t *countTable) add(v uint32) {
+	t.waiting[t.n] = v
+	if t.n++; t.n == len(t.waiting) {
+		t.flushed()
+	}
+}
+
+// flushed returns the counts; none of a nil table.
+func (t *countTable) flushed() []uint32 {
+	if t == nil {
+		return nil
+	}
+	for _, v := range t.waiting[:t.n] {
+		t.counts[v&(tableSize-1)]++
+	}
+	t.n = 0
+	return t.counts[:]
 }
 
 func isTabled(v float64) bool { return v >= 0 && v < tableSize && v == math.Trunc(v) }
@@ -89,8 +117,9 @@ func (s *sample) push(v float64) {
 func (s *sample) merge(o *sample) {
 	if o.table != nil {
 		s.needTable()
-		for v, n := range o.table {
-			s.table[v] += n
+		counts := s.table.flushed()
+		for v, n := range o.table.flushed() {
+			counts[v] += n
 		}
 		s.tabled += o.tabled
 	}
@@ -134,7 +163,7 @@ func (s *sample) eachValue(f func(v float64)) {
 
 func (s *sample) needTable() {
 	if s.table == nil {
-		s.table = make([]uint32, tableSize)
+		s.table = new(countTable)
 	}
 }
 
@@ -236,7 +265,7 @@ func (s *sample) each(f func(v float64, n int)) {
 	if s.sketch != nil { // then there are no values one by one
 		next = s.sketch.walk(f)
 	}
-	for v, n := range s.table {
+	for v, n := range s.table.flushed() {
 		if n > 0 {
 			next(float64(v))
 			f(float64(v), int(n))
@@ -396,7 +425,7 @@ func (s *sample) moments(d *Dist) {
 		d.Min, d.Max = min(d.Min, low), max(d.Max, high)
 	}
 	whole := 0.0 // of whole numbers below 2⁵³ exact, whatever the order
-	for v, n := range s.table {
+	for v, n := range s.table.flushed() {
 		if n > 0 {
 			seen(float64(v), float64(v))
 			whole += float64(v) * float64(n)
@@ -420,7 +449,7 @@ func (s *sample) moments(d *Dist) {
 	n := float64(d.N)
 	d.Mean = (whole + total.float()) / n
 	of := 0.0
-	for v, n := range s.table {
+	for v, n := range s.table.flushed() {
 		if n > 0 {
 			of += float64(n) * (float64(v) - d.Mean) * (float64(v) - d.Mean)
 		}

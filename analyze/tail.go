@@ -1,10 +1,6 @@
 package analyze
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // minTail is the number of requests below which the slowest tenth is not a group.
 const minTail = 20
@@ -56,34 +52,65 @@ type splitRow struct {
 type totalTable struct {
 	count int
 	rows  []splitRow
-	cells []totalCell // by whole ms below tableSize; nil while there are few
+	cells *totalCells // nil while there are few
 
 	// Past the exact limit rows are kept as sums as well, by ranges of totals,
 	// so that a cut is off by a range.
 	coarse bool
-	ranges map[int]*totalCell
+	ranges map[int]*totalRange
 }
 
-// A totalCell is the requests of one total, or of a range of totals.
+// totalCells are the sums of the requests by their total in whole ms. Rows wait
+// as in a countTable.
+type totalCells struct {
+	cells   [tableSize]totalCell
+	waiting [128]splitRow
+	n       int // that wait
+}
+
+// A totalCell is the requests of one total.
 type totalCell struct {
-	n     uint32
-	total uint64 // µs; of whole ms it is known
 	// A TTFT is at most the total, and tokens are below 2⁴⁰: 64 bits suffice.
 	ttft, tokens uint64 // µs, tokens
+	n            uint32
+}
+
+// A totalRange is the requests of a range of totals, in µs.
+type totalRange struct {
+	totalCell
+	total uint64
 }
 
 func (c *totalCell) add(r *splitRow) {
 	c.n++
-	c.total += uint64(r.total)
 	c.ttft += uint64(r.ttft)
 	c.tokens += uint64(r.tokens)
 }
 
 func (c *totalCell) merge(o *totalCell) {
 	c.n += o.n
-	c.total += o.total
 	c.ttft += o.ttft
 	c.tokens += o.tokens
+}
+
+func (t *totalCells) add(r *splitRow) {
+	t.waiting[t.n] = *r
+	if t.n++; t.n == len(t.waiting) {
+		t.flushed()
+	}
+}
+
+// flushed returns the cells; none of a nil table.
+func (t *totalCells) flushed() []totalCell {
+	if t == nil {
+		return nil
+	}
+	for i := range t.waiting[:t.n] {
+		r := &t.waiting[i]
+		t.cells[r.total/1000].add(r)
+	}
+	t.n = 0
+	return t.cells[:]
 }
 
 func (t *totalTable) add(r splitRow) {
@@ -91,46 +118,53 @@ func (t *totalTable) add(r splitRow) {
 	if t.cells == nil && len(t.rows) >= tableFrom {
 		t.tabulate()
 	}
-	t.file(r)
+	t.file(&r)
 }
 
 // tabulate moves the rows that have a cell there.
 func (t *totalTable) tabulate() {
 	if t.cells == nil {
-		t.cells = make([]totalCell, tableSize)
+		t.cells = new(totalCells)
 	}
 	rows := t.rows
 	t.rows = nil
-	for _, r := range rows {
-		t.file(r)
+	for i := range rows {
+		t.file(&rows[i])
 	}
 }
 
 // bound lets sums by range take over where there are more rows than limit.
 func (t *totalTable) bound(limit int) {
-	if t.count > limit && !t.coarse {
-		t.coarse, t.ranges = true, make(map[int]*totalCell)
+	if t.count > limit {
+		t.coarsen()
+	}
+}
+
+func (t *totalTable) coarsen() {
+	if !t.coarse {
+		t.coarse, t.ranges = true, make(map[int]*totalRange)
 		t.tabulate()
 	}
 }
 
 // file keeps r in its cell if it has one.
-func (t *totalTable) file(r splitRow) {
-	if ms := r.total / 1000; t.cells != nil && ms < tableSize && ms*1000 == r.total {
-		t.cells[ms].add(&r)
-		return
+func (t *totalTable) file(r *splitRow) {
+	switch ms := r.total / 1000; {
+	case t.cells != nil && ms < tableSize && ms*1000 == r.total:
+		t.cells.add(r)
+	case t.coarse:
+		c := t.rangeCell(rangeOf(float64(r.total) / 1000))
+		c.add(r)
+		c.total += uint64(r.total)
+	default:
+		t.rows = append(t.rows, *r)
 	}
-	if !t.coarse {
-		t.rows = append(t.rows, r)
-		return
-	}
-	t.rangeCell(rangeOf(float64(r.total) / 1000)).add(&r)
 }
 
-func (t *totalTable) rangeCell(i int) *totalCell {
+func (t *totalTable) rangeCell(i int) *totalRange {
 	c := t.ranges[i]
 	if c == nil {
-		c = new(totalCell)
+		c = new(totalRange)
 		t.ranges[i] = c
 	}
 	return c
@@ -139,69 +173,73 @@ func (t *totalTable) rangeCell(i int) *totalCell {
 func (t *totalTable) merge(o *totalTable) {
 	t.count += o.count
 	if o.coarse {
-		t.bound(-1)
+		t.coarsen()
 		for i, c := range o.ranges {
-			t.rangeCell(i).merge(c)
+			mine := t.rangeCell(i)
+			mine.merge(&c.totalCell)
+			mine.total += c.total
 		}
 	}
-	if o.cells != nil && t.cells == nil {
-		t.tabulate()
+	if o.cells != nil {
+		if t.cells == nil {
+			t.tabulate()
+		}
+		cells := t.cells.flushed()
+		for i, c := range o.cells.flushed() {
+			cells[i].merge(&c)
+		}
 	}
-	for i := range o.cells {
-		t.cells[i].merge(&o.cells[i])
-	}
-	for _, r := range o.rows {
-		t.file(r)
+	for i := range o.rows {
+		t.file(&o.rows[i])
 	}
 }
 
-// A totalStep is the requests of one total, in ms.
-type totalStep struct {
-	at float64
-	totalCell
-}
-
-// steps lists the requests by their total, ascending.
-func (t *totalTable) steps() []totalStep {
-	var l []totalStep
-	for ms := range t.cells {
-		if c := &t.cells[ms]; c.n > 0 {
-			l = append(l, totalStep{float64(ms), *c})
+// totals returns the totals alone, in ms.
+func (t *totalTable) totals() *sample {
+	s := new(sample)
+	if t.cells != nil {
+		s.needTable()
+		for ms, c := range t.cells.flushed() {
+			s.table.counts[ms] = c.n
+			s.tabled += int(c.n)
 		}
 	}
-	for i, c := range t.ranges {
-		l = append(l, totalStep{middle(i), *c})
+	for i := range t.rows {
+		s.values = append(s.values, float64(t.rows[i].total)/1000)
 	}
-	for _, r := range t.rows {
-		s := totalStep{at: float64(r.total) / 1000}
-		s.add(&r)
-		l = append(l, s)
+	if len(t.ranges) > 0 {
+		s.sketch = &sketch{min: math.Inf(1)}
+		s.sketch.counts.make()
+		for i, c := range t.ranges {
+			s.sketch.n += int(c.n)
+			s.sketch.counts[i] = uint64(c.n)
+			s.sketch.min, s.sketch.max = min(s.sketch.min, middle(i)), max(s.sketch.max, middle(i))
+		}
 	}
-	slices.SortFunc(l, func(a, b totalStep) int { return cmp.Compare(a.at, b.at) })
-	return l
+	return s
 }
 
 // cut parts the requests whose total is at or above the quantile p from the others.
 func (t *totalTable) cut(p float64) (above, below tailSet) {
-	steps := t.steps()
-	k, f := quantileRank(p, t.count)
-	seen, low, high := 0, math.NaN(), math.NaN()
-	for _, s := range steps {
-		if seen += int(s.n); seen > k && math.IsNaN(low) {
-			low = s.at
+	at := t.totals().quantile(p)
+	side := func(total float64) *tailSet {
+		if total >= at {
+			return &above
 		}
-		if seen > min(k+1, t.count-1) {
-			high = s.at
-			break
+		return &below
+	}
+	for ms, c := range t.cells.flushed() {
+		if c.n > 0 {
+			side(float64(ms)).add(&totalRange{c, uint64(ms) * 1000 * uint64(c.n)})
 		}
 	}
-	at := low + f*(high-low)
-	for _, s := range steps {
-		if s.at >= at {
-			above.add(&s.totalCell)
-		} else {
-			below.add(&s.totalCell)
-		}
+	for i, c := range t.ranges {
+		side(middle(i)).add(c)
+	}
+	for i := range t.rows {
+		r := totalRange{total: uint64(t.rows[i].total)}
+		r.totalCell.add(&t.rows[i])
+		side(float64(r.total) / 1000).add(&r)
 	}
 	return above, below
 }
@@ -212,7 +250,7 @@ type tailSet struct {
 	total, ttft, tokens sum // µs, µs, tokens
 }
 
-func (s *tailSet) add(c *totalCell) {
+func (s *tailSet) add(c *totalRange) {
 	s.n += int(c.n)
 	s.total.merge(sum{lo: c.total})
 	s.ttft.merge(sum{lo: c.ttft})

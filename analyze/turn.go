@@ -33,7 +33,10 @@ func (s *turnSums) add(t *record.Turn, o *Options) {
 		return // a turn of unknown length has no parts that could add up
 	}
 	s.duration.add(milliseconds(t.Duration))
-	p := splitTurn(t, o)
+	s.addParts(splitTurn(t, o))
+}
+
+func (s *turnSums) addParts(p turnParts) {
 	s.prefill.add(micros(p.prefill))
 	s.decode.add(micros(p.decode))
 	s.model.add(micros(p.model))

@@ -233,3 +233,26 @@ func opensText(b []byte) bool {
 	}
 	return false
 }
+
+// isNoise reports, quickly, whether a line of text without a [ is of no log at
+// all. It may be wrong in one direction: recognise knows for sure.
+func isNoise(b []byte) bool {
+	switch c := b[0]; {
+	case c == '{' || c == ' ' || c == '\t' || c == '\x1b':
+		return false
+	case c >= '0' && c <= '9' && (bytes.IndexByte(b, 'C') >= 0 || bytes.IndexByte(b, '"') >= 0):
+		return false // see codexMarks
+	}
+	for i := 0; ; i++ {
+		n := bytes.IndexByte(b[i:], '_')
+		if n < 0 {
+			return true
+		}
+		i += n
+		for _, word := range [...]string{"ttft", "first", "codex", "session"} { // first_token, session_loop
+			if i >= len(word) && string(b[i-len(word):i]) == word {
+				return false
+			}
+		}
+	}
+}

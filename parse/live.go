@@ -111,7 +111,7 @@ func (l *Live) begin(ctx context.Context, f source.File, sink func(record.Record
 	defer s.Close()
 	if !CanGrow(s) {
 		g.Fixed, g.r = true, nil
-		g.log = readOne(ctx, f, l.o, sink)
+		g.log = readOne(ctx, f, false, l.o, sink)
 		return g
 	}
 	head := s.Head(source.MaxHead)
@@ -159,7 +159,7 @@ func (l *Live) Open(f source.File) *Growing {
 // Once reads a log that cannot be read in pieces.
 func (l *Live) Once(ctx context.Context, f source.File) *Growing {
 	g := &Growing{File: f, live: l, Fixed: true}
-	g.log = readOne(ctx, f, l.o, l.join.add)
+	g.log = readOne(ctx, f, false, l.o, l.join.add)
 	return g
 }
 

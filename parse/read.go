@@ -12,7 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"codexlag/parse/index"
 	"codexlag/parse/jsonwalk"
+	"codexlag/parse/lines"
 	"codexlag/parse/otlp"
 	"codexlag/parse/record"
 	"codexlag/parse/source"
@@ -30,6 +32,8 @@ type Options struct {
 	WorkerSink func() func(record.Record)
 	// Meter, where set, is kept up to date.
 	Meter *Meter
+	// Index, where set, is asked for what is known of logs, and told what is new.
+	Index *index.Index
 }
 
 // complete puts in what is not set.
@@ -74,12 +78,14 @@ func Read(ctx context.Context, paths []string, o Options, sink func(record.Recor
 	o.complete()
 	found := source.Expand(paths)
 	o.Meter.expect(found.Files)
+	for _, f := range found.Files {
+		o.Index.Expect(f)
+	}
 	s := &Summary{Skipped: found.Skipped, Problems: found.Problems}
 	sessions, others := bySession(found.Files, o)
 	j := newJoiner(sink, len(sessions) > 0)
-	for _, stage := range [][]source.File{others, sessions} {
-		s.Logs = append(s.Logs, readAll(ctx, stage, o, j.add)...)
-	}
+	s.Logs = readAll(ctx, others, false, o, j.add)
+	s.Logs = append(s.Logs, readAll(ctx, sessions, true, o, j.add)...)
 	j.flush()
 	return s
 }
@@ -105,6 +111,9 @@ func isSessionFile(f source.File, o Options) bool {
 	if f.Stdin || f.ModTime.IsZero() { // a pipe has no time
 		return false // can be read only once
 	}
+	if e, m := o.Index.Find(f); m == index.Same {
+		return e.Session
+	}
 	s, err := source.Open(f, nil)
 	if err != nil {
 		return false // told when it is read
@@ -120,10 +129,11 @@ func isSessionFile(f source.File, o Options) bool {
 }
 
 // readAll reads files with several workers; records come out in their order.
-func readAll(ctx context.Context, files []source.File, o Options, sink func(record.Record)) []Log {
+// Either all of them are session files or none is.
+func readAll(ctx context.Context, files []source.File, sessions bool, o Options, sink func(record.Record)) []Log {
 	logs := make([]Log, len(files))
 	inOrder(len(files), o.Jobs, sink, func(i int, sink func(record.Record)) {
-		logs[i] = readOne(ctx, files[i], o, sink)
+		logs[i] = readOne(ctx, files[i], sessions, o, sink)
 	})
 	return logs
 }
@@ -153,15 +163,24 @@ func inOrder(n, jobs int, sink func(record.Record), read func(i int, sink func(r
 	workers.Wait()
 }
 
+// aheadFrom is the size from which a log is read ahead of its decoder.
+const aheadFrom = 16 << 20
+
 // readOne reads one log. A fault of the program itself ends that log only.
-func readOne(ctx context.Context, f source.File, o Options, sink func(record.Record)) (l Log) {
+func readOne(ctx context.Context, f source.File, session bool, o Options, sink func(record.Record)) (l Log) {
 	l = Log{Info: Info{Path: f.Path, Format: record.FormatUnknown}, Named: f.Named}
 	defer func() {
 		if p := recover(); p != nil {
 			l.Err = fault(f.Path, p)
 		}
 	}()
+	defer o.Index.Done(f)
 	if l.Err = ctx.Err(); l.Err != nil {
+		return l
+	}
+	if info, ok := recall(f, o, sink); ok {
+		l.Info = info
+		o.Meter.add(f.Size)
 		return l
 	}
 	s, err := source.Open(f, o.Stdin)
@@ -176,7 +195,13 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 		l.Info = readSplit(f.Path, in, o, sink)
 		return l
 	}
-	r := NewReader(f.Path, in, o.Location)
+	var src io.Reader = in
+	if f.Size >= aheadFrom {
+		a := lines.ReadAhead(in)
+		defer a.Close()
+		src = a
+	}
+	r := NewReader(f.Path, src, o.Location)
 	switch k := wholeKind(s.Head(source.MaxHead)); {
 	case s.IsSQLite():
 		r.whole(kindRows, sink, func(emit func(record.Record)) error {
@@ -194,9 +219,12 @@ func readOne(ctx context.Context, f source.File, o Options, sink func(record.Rec
 		r.info.Bytes = s.Bytes()
 	default:
 		r.main = k
+		m := memorize(r, f, s, session, o, sink)
 		for r.Scan() {
+			m.add(r.Record())
 			sink(r.Record())
 		}
+		m.store()
 	}
 	l.Info = r.Info()
 	return l
@@ -278,4 +306,3 @@ func (r *metered) Read(b []byte) (int, error) {
 
 // end tells the rest: what was read in another way, or not at all.
 func (r *metered) end(size int64) { r.meter.add(max(0, size-r.told)) }
-

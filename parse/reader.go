@@ -55,6 +55,10 @@ type Reader struct {
 	pending  []record.Record
 	next     int
 	ended    bool
+	// atEnd, where set, is called once: when all complete lines were read, and
+	// with where they end. What is told after that may have to be taken back when
+	// the log goes on.
+	atEnd func(offset int64)
 }
 
 // NewReader returns a Reader of the log src, which is called path in records.
@@ -78,12 +82,18 @@ func (r *Reader) Scan() bool {
 			return true
 		}
 		r.pending, r.next = r.pending[:0], -1
+		offset := r.lines.Bytes()
 		switch {
 		case r.lines.Scan():
-			r.line(r.lines.Line())
+			l := r.lines.Line()
+			if l.Open {
+				r.complete(offset)
+			}
+			r.line(l)
 		case r.lines.Paused():
 			return false
 		case !r.ended:
+			r.complete(offset)
 			r.end()
 		default:
 			return false
@@ -96,6 +106,13 @@ func (r *Reader) Record() record.Record { return r.pending[r.next] }
 
 // Info returns what is known of the log so far.
 func (r *Reader) Info() Info { return r.info }
+
+func (r *Reader) complete(offset int64) {
+	if r.atEnd != nil {
+		r.atEnd(offset)
+		r.atEnd = nil
+	}
+}
 
 func (r *Reader) end() {
 	r.ended = true

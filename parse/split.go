@@ -274,7 +274,7 @@ type unitReader struct {
 }
 
 func newUnitReader(s *splitter) *unitReader {
-	w := &unitReader{buf: make([]byte, s.unit)}
+	w := &unitReader{buf: make([]byte, s.unit+requestline.Behind)[:s.unit]}
 	w.unit.rows.File = s.path
 	w.decoder = requestline.New(s.path, s.o.Location, w.take)
 	w.decoder.Place = w.place
@@ -328,7 +328,11 @@ func (w *unitReader) line(text []byte, open bool) {
 		u.rows.List = append(u.rows.List, record.Row{})[:len(u.rows.List)]
 	}
 	row := &u.rows.List[:len(u.rows.List)+1][len(u.rows.List)]
-	if w.decoder.Row(text, row) {
+	bracket := bytes.IndexByte(text, '[')
+	if bracket < 0 && isNoise(text) {
+		return
+	}
+	if (bracket >= 0 || text[0] == '{') && w.decoder.Row(text, bracket, row) {
 		row.Line = uint32(u.lines)
 		u.rows.List = u.rows.List[:len(u.rows.List)+1]
 		u.matched = true

@@ -62,7 +62,8 @@ func (w *csvWriter) Close() error {
 //	key     the group's value; empty for overall and where the logs state none
 //	metric  as in JSON: ttft_ms, tps_clean, requests, prefill_ms, slo, …
 //	stat    count, sum, share, value, delta (slow tail against the others), or of
-//	        a distribution: min, mean, stddev, p50, p50_ci95_low, p50_ci95_high, …, max
+//	        a distribution: min, mean, stddev, p50, p50_ci95_low, p50_ci95_high, …, max,
+//	        or the band (of …_by_cache, …_by_in_flight) whose p50 the value is
 //	value   the number; a figure that is not defined has no line
 //	unit    ms, tokens/s, tokens, requests, turns, or 1 for shares
 //	n       the samples behind the figure; empty where it is not known
@@ -148,6 +149,34 @@ func (w *figureWriter) group(g *analyze.Group) {
 		w.optional("slo", "share", g.SLO.Share, "1", kept)
 	}
 	w.models(g)
+	w.influences(g)
+	if r := g.Reasoning; r != nil {
+		w.figure("reasoning_tokens", "sum", r.Reasoning, "tokens", r.Requests)
+		w.optional("reasoning", "share", r.Share, "1", r.Requests)
+	}
+	for _, q := range []string{"measured", "derived", "estimated", "bound", "none"} {
+		w.figure("ttft_"+q, "count", float64(g.TTFTQualities[q]), "requests", n)
+	}
+}
+
+// influences are the figures by band: of the prompt's cached part, and of the
+// requests in flight.
+func (w *figureWriter) influences(g *analyze.Group) {
+	w.optional("sampled", "share", g.SampledShare, "1", g.Requests)
+	for _, b := range g.TTFTByCache {
+		w.optional("ttft_ms_by_cache", b.Key, b.TTFT, "ms", b.Requests)
+	}
+	c := g.Concurrency
+	if c == nil {
+		return
+	}
+	w.figure("in_flight", "mean", c.Mean, "requests", c.Requests)
+	w.figure("in_flight", "max", c.Max, "requests", c.Requests)
+	for _, b := range c.Bands {
+		w.optional("ttft_ms_by_in_flight", b.InFlight, b.TTFT, "ms", b.TTFTRequests)
+		w.optional("tps_by_in_flight", b.InFlight, b.TPS, "tokens/s", b.TPSRequests)
+	}
+	w.optional("tps_in_flight_rank_correlation", "value", c.Correlation, "1", c.CorrelationRequests)
 }
 
 func (w *figureWriter) turns(t analyze.Turns) {
@@ -155,6 +184,9 @@ func (w *figureWriter) turns(t analyze.Turns) {
 		return
 	}
 	w.figure("turns", "count", float64(t.Count), "turns", t.Count)
+	w.figure("turns_failed", "count", float64(t.Failed), "turns", t.Count)
+	w.figure("turns_aborted", "count", float64(t.Aborted), "turns", t.Count)
+	w.figure("turns_unfinished", "count", float64(t.Unfinished), "turns", t.Count)
 	w.dist("turn_duration_ms", "ms", t.Duration)
 	w.dist("turn_ttft_ms", "ms", t.TTFT)
 	for _, x := range []struct {
@@ -177,6 +209,7 @@ func (w *figureWriter) models(g *analyze.Group) {
 		w.figure("request_model_tpot_ms", "value", m.TPOT, "ms", m.Requests)
 		w.figure("request_model_explained", "share", m.Explained, "1", m.Requests)
 		w.optional("request_model_prefill", "share", m.PrefillShare, "1", m.Requests)
+		w.optional("request_model_ttft_error_ms", "value", m.TTFTError, "ms", m.TTFTRequests)
 	}
 }
 

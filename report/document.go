@@ -19,7 +19,8 @@ type Document struct {
 	Blocks []Block
 }
 
-// A Block is one part of a document: Heading, Paragraph, List, Table, Bars or Note.
+// A Block is one part of a document: Heading, Paragraph, List, Table, Bars or
+// Note; on pages also Tiles and Figures.
 type Block interface{ block() }
 
 // Heading opens a section (level 2) or a part of one (level 3).
@@ -38,6 +39,11 @@ type List struct{ Items []Item }
 type Item struct {
 	Text Inline
 	More []Inline
+
+	// Anchor names the point on a page, "" for not at all; Chart leads to the
+	// figure that shows what it is about, if there is one.
+	Anchor string
+	Chart  Link
 }
 
 // Table is a table whose rows have a cell for each column.

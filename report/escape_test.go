@@ -1,12 +1,15 @@
 package report
 
 import (
+	"bufio"
 	"io"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"codexlag/analyze"
 )
 
 func TestVisible(t *testing.T) {
@@ -205,7 +208,7 @@ func FuzzTerminal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, columns int) {
 		for _, o := range []TextOptions{{Width: columns % 200, Unicode: true}, {Width: columns % 200}} {
 			var b strings.Builder
-			d := &Document{Title: s, Blocks: []Block{Heading{2, s}, Paragraph{text(s)}, List{[]Item{{text(s), []Inline{text(s)}}}}, Note{"*", s},
+			d := &Document{Title: s, Blocks: []Block{Heading{2, s}, Paragraph{text(s)}, List{[]Item{{Text: text(s), More: []Inline{text(s)}}}}, Note{"*", s},
 				Table{[]Column{{Title: s, Fit: Shorten}, {Title: "n", Right: true, Drop: 1}, {Title: "m", Fit: Wrap}}, [][]Cell{{nameCell(s), cell(s), cell(s)}}}}}
 			if err := Text(&b, d, o); err != nil {
 				t.Fatal(err)
@@ -217,6 +220,39 @@ func FuzzTerminal(f *testing.F) {
 			}
 			if !utf8.ValidString(b.String()) {
 				t.Fatalf("%q comes out as no UTF-8", s)
+			}
+		}
+	})
+}
+
+// Whatever a log names its models and files, a page with charts stays one: no
+// name opens a tag, ends an attribute or hides.
+func FuzzFigures(f *testing.F) {
+	for _, s := range []string{hostile, multiline, mention, bidi, wide, `"><script>alert(1)</script>`, "' onload='x", "</svg></figure>", "a\xff"} {
+		f.Add(s)
+	}
+	draw := func(r *analyze.Report) string {
+		b := &builder{r: r, all: r.Overall}
+		b.figures()
+		var out strings.Builder
+		p := &page{Writer: bufio.NewWriter(&out), anchors: make(map[string]int)}
+		p.block(b.blocks[0])
+		p.Flush()
+		return out.String()
+	}
+	r := full()
+	want := draw(r)
+	f.Fuzz(func(t *testing.T, s string) {
+		r.Charts.Time[1].Key, r.Charts.SlowTurns[0].Source, r.Charts.SlowTurns[0].Phases[1].Label = s, s, s
+		got := draw(r)
+		for _, mark := range []string{"<", `"`, "<script", "<figure", "</svg>"} {
+			if n, usual := strings.Count(got, mark), strings.Count(want, mark); n > usual+2 && mark != "<" && mark != `"` || n > usual+8 { // a shortened name keeps the whole in a title
+				t.Fatalf("%q brings %d %s, %d is usual", s, n, mark, usual)
+			}
+		}
+		for _, c := range got {
+			if (c < 0x20 || c >= 0x7f) && c != '\n' && (hidden(c) || c == utf8.RuneError && !utf8.ValidString(got)) {
+				t.Fatalf("%q comes out with %q", s, c)
 			}
 		}
 	})

@@ -64,7 +64,7 @@ func (b *builder) timeline(e *analyze.Explanation) {
 		return
 	}
 	b.part("Timeline")
-	t := Table{Columns: []Column{{Title: "From", Right: true}, {Title: "Lasts", Right: true}, {Title: "Phase"}, {Title: "0 … " + human.Duration(float64(e.Length)/1e6)}, {Title: "What", Fit: Wrap}}}
+	t := Table{Columns: []Column{{Title: "From", Right: true}, {Title: "Lasts", Right: true}, {Title: "Phase"}, {Title: "0 … " + human.Duration(float64(e.Length)/1e6), Drop: 1}, {Title: "What", Fit: Wrap}}}
 	for i, p := range e.Timeline {
 		if i == maxPhases {
 			b.add(t)

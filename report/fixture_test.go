@@ -96,6 +96,7 @@ func full() *analyze.Report {
 			{By: "model", Key: wide, WaitingShare: p(0.044), Group: small(700)},
 			{By: "model", Key: "", WaitingShare: p(0.0004), Group: &analyze.Group{Requests: 2, Verdict: analyze.Verdict{Phase: analyze.PhaseNone}}},
 		},
+		Charts: charts(),
 		Findings: []analyze.Finding{
 			{ID: "few_clean_samples", Severity: analyze.SeverityInfo, Title: "Most answers are too short to rate",
 				Evidence: "26 of 47 rates are from fewer than 500 tokens", Advice: "Read the pooled TPS beside the clean one"},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"codexlag/analyze"
@@ -18,7 +19,12 @@ func TestGolden(t *testing.T) {
 		return func(w io.Writer, r *analyze.Report) error { return Text(w, New(r), o) }
 	}
 	markdown := func(w io.Writer, r *analyze.Report) error { return Markdown(w, New(r)) }
-	page := func(w io.Writer, r *analyze.Report) error { return HTML(w, New(r)) }
+	page := func(w io.Writer, r *analyze.Report) error {
+		var b strings.Builder
+		err := HTML(&b, New(r))
+		io.WriteString(w, withoutInlined(b.String()))
+		return err
+	}
 	requests := func(format string) func(io.Writer, *analyze.Report) error {
 		return func(w io.Writer, r *analyze.Report) error { return writeAll(w, format, r.Slowest) }
 	}
@@ -71,7 +77,7 @@ func TestGolden(t *testing.T) {
 }
 
 func writeAll(w io.Writer, format string, requests []*analyze.Request) error {
-	rw, err := NewRequestWriter(w, format, nil)
+	rw, err := NewRequestWriter(w, format, nil, TextOptions{Unicode: true})
 	if err != nil {
 		return err
 	}

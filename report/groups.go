@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	maxGroups  = 20 // rows of one dimension; a report must fit in an issue
+	maxGroups  = 20 // rows of one dimension at most
 	smallGroup = 10 // requests below which a group is a hint (metrics.md, Verdict)
 )
 
@@ -34,7 +34,7 @@ func (b *builder) groups() {
 		}
 		b.part("By " + by)
 		b.groupTable(by, of)
-		for _, k := range of[:min(maxGroups, len(of))] {
+		for _, k := range of[:min(b.rows, len(of))] {
 			small = small || k.Group.Requests < smallGroup || thinGroup(k.Group, b.groupPercentiles())
 			pooled = pooled || cleanCount(k.Group) < minClean && k.Group.TPS.Pooled != nil
 		}
@@ -63,7 +63,7 @@ func (b *builder) groupTable(by string, groups []analyze.Keyed) {
 	if failed {
 		t.Columns = append(t.Columns, Column{Title: "Failed", Right: true, Drop: 5})
 	}
-	for _, k := range groups[:min(maxGroups, len(groups))] {
+	for _, k := range groups[:min(b.rows, len(groups))] {
 		row := groupRow(k, ps)
 		if failed {
 			row = append(row, cell(human.Count(k.Group.Failed)))
@@ -71,7 +71,7 @@ func (b *builder) groupTable(by string, groups []analyze.Keyed) {
 		t.Rows = append(t.Rows, row)
 	}
 	b.add(t)
-	if more := len(groups) - maxGroups; more > 0 {
+	if more := len(groups) - b.rows; more > 0 {
 		b.paragraph(plain("… and " + human.Count(more) + " more (see --format json)."))
 	}
 }

@@ -16,16 +16,20 @@ import (
 //go:embed style.css
 var styleCSS string
 
-// HTML writes the document as one page that needs nothing else: no script, no
-// font, no image from anywhere, and a policy that forbids them.
+// scriptJS sorts tables and tells a chart's numbers; the page is whole without it.
+//
+//go:embed script.js
+var scriptJS string
+
+// HTML writes the document as one page that needs nothing else: no font, no
+// image, no script from anywhere, and a policy that forbids them.
 func HTML(w io.Writer, d *Document) error {
-	b := bufio.NewWriter(w)
-	sum := sha256.Sum256([]byte(styleCSS))
-	fmt.Fprintf(b, `<!doctype html>
+	p := &page{Writer: bufio.NewWriter(w), anchors: make(map[string]int)}
+	fmt.Fprintf(p, `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -33,59 +37,221 @@ func HTML(w io.Writer, d *Document) error {
 <style>%s</style>
 </head>
 <body>
-<main>
-<h1>%[2]s</h1>
-`, base64.StdEncoding.EncodeToString(sum[:]), htmlText(d.Title), styleCSS)
-	for _, block := range d.Blocks {
-		htmlBlock(b, block)
+<a class="skip" href="#main">Skip to the report</a>
+<header>
+<h1>%[3]s</h1>
+`, contentHash(styleCSS), contentHash(scriptJS), htmlText(d.Title), styleCSS)
+	head, sections := firstScreen(d.Blocks)
+	for _, block := range head {
+		p.block(block)
 	}
-	b.WriteString("</main>\n</body>\n</html>\n")
-	return b.Flush()
+	p.navigation(sections)
+	p.WriteString("</header>\n<main id=\"main\">\n")
+	open := false
+	for _, block := range sections {
+		if startsSection(block) {
+			p.WriteString(sectionEnd(open) + "<section>\n")
+			open = true
+		}
+		p.block(block)
+	}
+	p.WriteString(sectionEnd(open) + "</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>" + scriptJS + "</script>\n</body>\n</html>\n")
+	return p.Flush()
 }
 
-func htmlBlock(b *bufio.Writer, block Block) {
+// contentHash is how a policy names an inline style or script.
+func contentHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// firstScreen returns what stands before the first section, and the rest.
+func firstScreen(blocks []Block) (head, rest []Block) {
+	for i, b := range blocks {
+		if startsSection(b) {
+			return blocks[:i], blocks[i:]
+		}
+	}
+	return blocks, nil
+}
+
+func startsSection(b Block) bool {
+	switch x := b.(type) {
+	case Heading:
+		return x.Level == 2
+	case Figures:
+		return true
+	}
+	return false
+}
+
+func sectionEnd(open bool) string {
+	if open {
+		return "</section>\n"
+	}
+	return ""
+}
+
+// A page is a document on its way out.
+type page struct {
+	*bufio.Writer
+	anchors map[string]int // how often each was used
+	heading string         // the last one: what a table without words of its own is about
+}
+
+// chartsTitle heads the charts.
+const chartsTitle = "Charts"
+
+// navigation links to the sections, where there are enough to get lost.
+func (p *page) navigation(blocks []Block) {
+	var links strings.Builder
+	n, seen := 0, make(map[string]int)
+	for _, b := range blocks {
+		if startsSection(b) {
+			title := chartsTitle
+			if h, ok := b.(Heading); ok {
+				title = h.Text
+			}
+			n++
+			fmt.Fprintf(&links, "<li><a href=\"#%s\">%s</a></li>\n", anchor(title, seen), htmlText(title))
+		} else if h, ok := b.(Heading); ok {
+			anchor(h.Text, seen)
+		}
+	}
+	if n >= 3 {
+		p.WriteString("<nav aria-label=\"Sections\"><ul>\n" + links.String() + "</ul></nav>\n")
+	}
+}
+
+// anchor makes a title a place on the page: the second of a name gets a number.
+func anchor(title string, seen map[string]int) string {
+	slug := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, title)
+	slug = "s-" + strings.Trim(slug, "-")
+	if seen[slug]++; seen[slug] > 1 {
+		slug += fmt.Sprintf("-%d", seen[slug])
+	}
+	return slug
+}
+
+func (p *page) block(block Block) {
 	switch x := block.(type) {
 	case Heading:
-		fmt.Fprintf(b, "<h%d>%s</h%[1]d>\n", x.Level, htmlText(x.Text))
+		p.heading = x.Text
+		fmt.Fprintf(p, "<h%d id=\"%s\">%s</h%[1]d>\n", x.Level, anchor(x.Text, p.anchors), htmlText(x.Text))
 	case Paragraph:
-		b.WriteString("<p>" + htmlInline(x.Text) + "</p>\n")
+		p.WriteString("<p>" + htmlInline(x.Text) + "</p>\n")
 	case Note:
-		b.WriteString("<p class=\"note\">" + htmlText(noteText(x)) + "</p>\n")
+		p.WriteString("<p class=\"note\">" + htmlText(noteText(x)) + "</p>\n")
 	case List:
-		b.WriteString("<ul>\n")
-		for _, item := range x.Items {
-			b.WriteString("<li>" + htmlInline(item.Text))
-			for _, more := range item.More {
-				b.WriteString("<br>" + htmlInline(more))
-			}
-			b.WriteString("</li>\n")
-		}
-		b.WriteString("</ul>\n")
+		p.list(x)
 	case Table:
-		htmlTable(b, x)
+		p.table(x, p.heading)
 	case Bars:
-		htmlBars(b, x)
+		p.bars(x)
+	case Tiles:
+		p.tiles(x)
+	case Figures:
+		p.figures(x)
 	}
 }
 
-func htmlTable(b *bufio.Writer, t Table) {
-	b.WriteString("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>")
-	for _, c := range t.Columns {
-		fmt.Fprintf(b, "<th scope=\"col\"%s>%s</th>", htmlClass(column(c), NoTone), htmlText(c.Title))
+func (p *page) list(l List) {
+	p.WriteString("<ul>\n")
+	for _, item := range l.Items {
+		id := ""
+		if item.Anchor != "" {
+			id = ` id="` + item.Anchor + `" tabindex="-1"`
+		}
+		p.WriteString("<li" + id + ">" + htmlInline(item.Text))
+		for _, more := range item.More {
+			p.WriteString("<br>" + htmlInline(more))
+		}
+		if item.Chart != (Link{}) {
+			p.WriteString("<br><a href=\"#" + item.Chart.Anchor + "\">Chart: " + htmlText(item.Chart.Text) + "</a>")
+		}
+		p.WriteString("</li>\n")
 	}
-	b.WriteString("</tr></thead>\n<tbody>\n")
+	p.WriteString("</ul>\n")
+}
+
+func (p *page) tiles(x Tiles) {
+	p.WriteString("<dl class=\"tiles\">\n")
+	for _, t := range x.Tiles {
+		fmt.Fprintf(p, "<div><dt>%s</dt><dd><b%s>%s</b> <span>%s</span></dd></div>\n",
+			htmlText(t.Label), htmlClass("", t.Tone), htmlText(t.Value), htmlText(t.More))
+	}
+	p.WriteString("</dl>\n")
+}
+
+func (p *page) figures(x Figures) {
+	p.block(Heading{2, chartsTitle})
+	p.WriteString("<p class=\"note hint\">Point at a chart, or focus it and use the arrow keys, for its numbers.</p>\n<div class=\"figures\">\n")
+	for i := range x.Figures {
+		p.figure(&x.Figures[i])
+	}
+	p.WriteString("</div>\n")
+}
+
+func (p *page) figure(f *Figure) {
+	fmt.Fprintf(p, "<figure id=\"%s\" tabindex=\"-1\">\n<figcaption><h3>%s</h3>", f.anchor(), htmlText(f.Title))
+	if len(f.Legend) > 0 {
+		p.WriteString("<ul class=\"legend\">")
+		for _, k := range f.Legend {
+			p.WriteString("<li>" + legendKey(k.Class) + htmlText(k.Text) + "</li>")
+		}
+		p.WriteString("</ul>")
+	}
+	p.WriteString("</figcaption>\n" + f.svg + "\n<p class=\"note\">" + htmlText(f.Note) + "</p>\n")
+	if f.Numbers != nil && len(f.Numbers.Rows) > 0 {
+		p.WriteString("<details><summary>Numbers</summary>\n")
+		p.table(*f.Numbers, f.Title)
+		p.WriteString("</details>\n")
+	}
+	for _, l := range f.From {
+		p.WriteString("<p class=\"back\"><a href=\"#" + l.Anchor + "\">Back to the finding: " + htmlText(l.Text) + "</a></p>\n")
+	}
+	p.WriteString("</figure>\n")
+}
+
+// legendKey is a patch of what the chart draws: an area, or a line.
+func legendKey(class string) string {
+	shape := `<rect width="14" height="10" rx="2"`
+	if strings.HasPrefix(class, "line") {
+		shape = `<path d="M0 5H14"`
+	}
+	return `<svg width="14" height="10" viewBox="0 0 14 10" aria-hidden="true">` + shape + ` class="` + class + `"/></svg>`
+}
+
+func (p *page) table(t Table, caption string) {
+	sort := ""
+	if len(t.Rows) > 2 {
+		sort = " data-sort"
+	}
+	fmt.Fprintf(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table: %s\"><table%s>\n<caption>%[1]s</caption>\n<thead><tr>", htmlText(caption), sort)
+	for _, c := range t.Columns {
+		fmt.Fprintf(p, "<th scope=\"col\"%s>%s</th>", htmlClass(column(c), NoTone), htmlText(c.Title))
+	}
+	p.WriteString("</tr></thead>\n<tbody>\n")
 	for _, row := range t.Rows {
-		b.WriteString("<tr>")
+		p.WriteString("<tr>")
 		for i, c := range row {
 			tag, scope := "td", ""
 			if i == 0 {
 				tag, scope = "th", ` scope="row"`
 			}
-			fmt.Fprintf(b, "<%s%s%s>%s</%[1]s>", tag, scope, htmlClass(column(t.Columns[i]), c.Tone), htmlCell(c))
+			fmt.Fprintf(p, "<%s%s%s>%s</%[1]s>", tag, scope, htmlClass(column(t.Columns[i]), c.Tone), htmlCell(c))
 		}
-		b.WriteString("</tr>\n")
+		p.WriteString("</tr>\n")
 	}
-	b.WriteString("</tbody></table></div>\n")
+	p.WriteString("</tbody></table></div>\n")
 }
 
 // htmlCell keeps the whole of a shortened name for those who point at it.
@@ -101,16 +267,16 @@ func htmlCell(c Cell) string {
 	return s
 }
 
-// htmlBars draws with presentation attributes, which the policy allows; style
+// bars draws with presentation attributes, which the policy allows; style
 // attributes would need 'unsafe-inline'.
-func htmlBars(b *bufio.Writer, x Bars) {
-	b.WriteString("<table class=\"bars\"><tbody>\n")
+func (p *page) bars(x Bars) {
+	p.WriteString("<table class=\"bars\"><caption>" + htmlText(p.heading) + "</caption><tbody>\n")
 	for _, bar := range x.Rows {
-		fmt.Fprintf(b, "<tr><th scope=\"row\">%s</th><td class=\"bar\"><svg width=\"100%%\" height=\"16\" aria-hidden=\"true\"%s>"+
+		fmt.Fprintf(p, "<tr><th scope=\"row\">%s</th><td class=\"bar\"><svg width=\"100%%\" height=\"16\" aria-hidden=\"true\"%s>"+
 			"<rect width=\"%.2f%%\" height=\"16\" rx=\"2\"/></svg></td><td class=\"r\">%s</td><td class=\"r\">%s</td></tr>\n",
 			htmlText(bar.Label), htmlClass("", bar.Tone), 100*barShare(bar.Share), htmlText(human.Percent(bar.Share)), htmlText(bar.Value))
 	}
-	b.WriteString("</tbody></table>\n")
+	p.WriteString("</tbody></table>\n")
 }
 
 // barShare is a share that can be drawn.

@@ -14,7 +14,7 @@ import (
 func Markdown(w io.Writer, d *Document) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("# " + markdownText(d.Title) + "\n")
-	for _, block := range d.Blocks {
+	for _, block := range readable(d.Blocks) {
 		b.WriteByte('\n')
 		markdownBlock(b, block)
 	}

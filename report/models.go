@@ -37,7 +37,7 @@ func (b *builder) requestModels() Table {
 		{Title: "Prefill rate", Right: true}, {Title: "TPOT", Right: true, Drop: 1}, {Title: "Explained", Right: true, Drop: 4},
 		{Title: "Against TTFT", Right: true, Drop: 3}, {Title: "Modelled prefill", Right: true}}}
 	add := func(of Cell, m *analyze.RequestModel) {
-		if len(t.Rows) < maxGroups {
+		if len(t.Rows) < b.rows {
 			t.Rows = append(t.Rows, []Cell{of, cell(human.Count(m.Requests)), cell(human.Duration(m.Overhead)), rateCell(m.PrefillRate),
 				cell(human.Duration(m.TPOT)), cell(human.Percent(m.Explained)), againstCell(m), cell(human.PercentOr(m.PrefillShare))})
 		}
@@ -60,7 +60,7 @@ func (b *builder) prefillModels() Table {
 	t := Table{Columns: []Column{{Title: "Requests of", Fit: Shorten}, {Title: "n", Right: true, Drop: 2}, {Title: "Overhead", Right: true},
 		{Title: "Prefill rate", Right: true}, {Title: "Explained", Right: true, Drop: 3}}}
 	add := func(of Cell, g *analyze.Group) {
-		if g == nil || g.PrefillModel == nil || len(t.Rows) >= maxGroups {
+		if g == nil || g.PrefillModel == nil || len(t.Rows) >= b.rows {
 			return
 		}
 		m := g.PrefillModel

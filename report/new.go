@@ -10,18 +10,41 @@ import (
 )
 
 // New builds the document of a report: the verdict first, then what it stands
-// on, then how far that can be trusted. Sections without content are left out.
+// on, then how far that can be trusted. Sections without content are left out,
+// and of many groups the tables show fewer, so that it fits in an issue.
 func New(r *analyze.Report) *Document {
-	b := &builder{r: r, all: r.Overall, zone: zone(r.Options.Timezone)}
+	var d *Document
+	for _, rows := range []int{maxGroups, 10, 5, 3} {
+		if d = newDocument(r, rows); markdownLines(d) < maxLines {
+			break
+		}
+	}
+	return d
+}
+
+// maxLines is how long a report may be in Markdown: more nobody reads in an issue.
+const maxLines = 200
+
+func markdownLines(d *Document) int {
+	var b strings.Builder
+	Markdown(&b, d) // a builder takes everything
+	return strings.Count(b.String(), "\n")
+}
+
+// newDocument shows up to rows groups in a table.
+func newDocument(r *analyze.Report, rows int) *Document {
+	b := &builder{r: r, all: r.Overall, zone: zone(r.Options.Timezone), rows: rows}
 	if b.all == nil {
 		b.all = &analyze.Group{}
 	}
 	b.verdict()
+	b.tiles()
 	b.latency()
 	b.split()
 	b.turns()
 	b.tail()
 	b.findings()
+	b.figures()
 	b.groups()
 	b.noise()
 	b.slowest()
@@ -38,6 +61,7 @@ type builder struct {
 	r      *analyze.Report
 	all    *analyze.Group
 	zone   *time.Location // nil: every time in its own
+	rows   int            // of a table of groups
 	blocks []Block
 }
 

@@ -254,7 +254,7 @@ func TestJSONKeepsItsMeaning(t *testing.T) {
 }
 
 func TestUnknownFormat(t *testing.T) {
-	if _, err := NewRequestWriter(io.Discard, "xml", nil); err == nil || !strings.Contains(err.Error(), "ndjson") {
+	if _, err := NewRequestWriter(io.Discard, "xml", nil, TextOptions{}); err == nil || !strings.Contains(err.Error(), "ndjson") {
 		t.Errorf("got %v, want an error that names the formats", err)
 	}
 }
@@ -263,7 +263,7 @@ func BenchmarkRequestWriter(b *testing.B) {
 	q := full().Slowest[0]
 	for _, format := range []string{"ndjson", "csv", "text"} {
 		b.Run(format, func(b *testing.B) {
-			w, err := NewRequestWriter(io.Discard, format, nil)
+			w, err := NewRequestWriter(io.Discard, format, nil, TextOptions{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -19,9 +19,9 @@ type RequestWriter interface {
 	Close() error
 }
 
-// NewRequestWriter returns a writer for the format: ndjson, csv, or text (or table):
-// fixed columns whose times are in zone (nil: each in its own).
-func NewRequestWriter(w io.Writer, format string, zone *time.Location) (RequestWriter, error) {
+// NewRequestWriter returns a writer for the format: ndjson, csv, or text (or table),
+// which has times in zone (nil: each in its own) and fits the screen that o describes.
+func NewRequestWriter(w io.Writer, format string, zone *time.Location, o TextOptions) (RequestWriter, error) {
 	b := bufio.NewWriter(w)
 	switch format {
 	case "ndjson":
@@ -30,7 +30,7 @@ func NewRequestWriter(w io.Writer, format string, zone *time.Location) (RequestW
 		c := csv.NewWriter(b)
 		return &csvWriter{b: b, c: c, err: c.Write(requestColumns)}, nil
 	case "text", "table":
-		return &tableWriter{b: b, zone: zone}, nil
+		return newTableWriter(b, zone, o), nil
 	}
 	return nil, fmt.Errorf("requests have no format %q: take ndjson, csv or table", format)
 }
@@ -94,20 +94,58 @@ func escapeHidden(s string) string {
 	return b.String()
 }
 
-// A tableWriter writes a table whose columns are fixed beforehand.
+// A tableWriter writes a table whose columns are fixed beforehand, because the
+// rows come one by one.
 type tableWriter struct {
-	b    *bufio.Writer
-	zone *time.Location
-	head bool
+	terminal
+	zone    *time.Location
+	columns []Column
+	show    []int
+	widths  []int
+	head    bool
 }
 
 var streamColumns = []struct {
-	title string
-	width int
-	right bool
+	Column
+	piped, screen int // widths where there is no screen, and on one
 }{
-	{"ENDED", 19, false}, {"SOURCE", 40, false}, {"MODEL", 18, false}, {"TTFT", 10, true}, {"TOTAL", 9, true},
-	{"TOKENS", 9, true}, {"TPS, tok/s", 16, true}, {"PHASE", 18, false}, {"FLAGS", 0, false},
+	{Column{Title: "ENDED", Drop: 1}, 19, 19},
+	{Column{Title: "SOURCE", Fit: Shorten}, 40, 40},
+	{Column{Title: "MODEL", Fit: Shorten, Drop: 3}, 18, 14},
+	{Column{Title: "TTFT", Right: true}, 10, 9},
+	{Column{Title: "TOTAL", Right: true}, 9, 8},
+	{Column{Title: "TOKENS", Right: true, Drop: 2}, 9, 7},
+	{Column{Title: "TPS, tok/s", Right: true}, 16, 15},
+	{Column{Title: "PHASE", Fit: Wrap}, 18, 10},
+	{Column{Title: "FLAGS", Fit: Wrap, Drop: 4}, 0, 24},
+}
+
+const sourceColumn = 1
+
+func newTableWriter(b *bufio.Writer, zone *time.Location, o TextOptions) *tableWriter {
+	w := &tableWriter{terminal: terminal{b: b, TextOptions: o, prose: max(20, o.Width)}, zone: zone}
+	for i, c := range streamColumns {
+		w.show = append(w.show, i)
+		width := c.screen
+		if o.Width <= 0 { // one line a request, for grep
+			width = c.piped
+			if c.Fit == Wrap {
+				c.Fit = Fixed
+			}
+		}
+		w.columns = append(w.columns, c.Column)
+		w.widths = append(w.widths, width)
+	}
+	if o.Width > 0 {
+		w.show = fit(w.columns, w.show, w.widths, o.Width)
+		// What is left goes to the source, so that it can be copied.
+		left := o.Width - gap*(len(w.show)-1)
+		for _, i := range w.show {
+			left -= w.widths[i]
+		}
+		w.widths[sourceColumn] = min(maxName, w.widths[sourceColumn]+max(0, left))
+	}
+	return w
 }
 
 func (w *tableWriter) Write(q *analyze.Request) error {
@@ -119,15 +157,23 @@ func (w *tableWriter) Write(q *analyze.Request) error {
 	row[0], row[1] = row[1], row[0] // the time first: rows come in its order
 	cells := make([]string, len(row))
 	for i, c := range row {
-		cells[i] = visible(c.Text)
+		cells[i] = w.clean(c.Text)
 	}
-	return w.line(cells)
+	w.row(w.columns, w.show, w.widths, cells, func(i int) string { return toneANSI[row[i].Tone] })
+	return w.failed()
+}
+
+// failed returns the error that the writer below keeps.
+func (w *tableWriter) failed() error {
+	_, err := w.b.Write(nil)
+	return err
 }
 
 func (w *tableWriter) Close() error {
 	if err := w.header(); err != nil {
 		return err
 	}
+	w.tooNarrow(w.columns, w.show)
 	return w.b.Flush()
 }
 
@@ -137,21 +183,9 @@ func (w *tableWriter) header() error {
 	}
 	w.head = true
 	var titles []string
-	for _, c := range streamColumns {
-		titles = append(titles, c.title)
+	for _, c := range w.columns {
+		titles = append(titles, c.Title)
 	}
-	return w.line(titles)
-}
-
-func (w *tableWriter) line(cells []string) error {
-	var b strings.Builder
-	for i, c := range streamColumns {
-		s := cells[i]
-		if c.width > 0 {
-			s = pad(shorten(s, c.width), c.width, c.right) + "  "
-		}
-		b.WriteString(s)
-	}
-	_, err := w.b.WriteString(strings.TrimRight(b.String(), " ") + "\n")
-	return err
+	w.row(w.columns, w.show, w.widths, titles, func(int) string { return ansiDim })
+	return w.failed()
 }

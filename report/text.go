@@ -22,8 +22,9 @@ func Text(w io.Writer, d *Document, o TextOptions) error {
 	}
 	t.prose = max(20, min(t.prose, 100)) // longer lines are hard to read
 	t.line(t.paint(t.clean(d.Title), ansiBold))
-	for i, block := range d.Blocks {
-		if !joined(d.Blocks, i) {
+	blocks := readable(d.Blocks)
+	for i, block := range blocks {
+		if !joined(blocks, i) {
 			t.line("")
 		}
 		t.block(block)
@@ -120,23 +121,27 @@ func (t *terminal) bars(x Bars) {
 // wrap writes running text, the first line after first, the others after rest.
 func (t *terminal) wrap(in Inline, first, rest string) {
 	line, used, prefix := first, width(first), width(first)
+	space := false // before the next word
 	for _, s := range in {
 		style := toneANSI[s.Tone]
 		if s.Style == Strong {
 			style = ansiBold + style
 		}
 		for i, word := range strings.Split(t.clean(s.Text), " ") {
-			space := i > 0 && used > prefix
-			if n := width(word); used > prefix && used+n+1 > t.prose && space {
-				t.line(strings.TrimRight(line, " "))
-				line, used, prefix, space = rest, width(rest), width(rest), false
+			space = space || i > 0
+			if word == "" {
+				continue
 			}
-			if space {
+			n := width(word)
+			switch {
+			case !space || used == prefix:
+			case used+n+1 > t.prose:
+				t.line(strings.TrimRight(line, " "))
+				line, used, prefix = rest, width(rest), width(rest)
+			default:
 				line, used = line+" ", used+1
 			}
-			if word != "" {
-				line, used = line+t.paint(word, style), used+width(word)
-			}
+			line, used, space = line+t.paint(word, style), used+n, false
 		}
 	}
 	t.line(strings.TrimRight(line, " "))
@@ -204,10 +209,15 @@ func (t *terminal) table(x Table) {
 	for i, row := range cells {
 		t.row(x.Columns, show, widths, row, func(col int) string { return toneANSI[x.Rows[i][col].Tone] })
 	}
+	t.tooNarrow(x.Columns, show)
+}
+
+// tooNarrow names the columns that found no room.
+func (t *terminal) tooNarrow(columns []Column, show []int) {
 	var hidden []string
-	for i, title := range head {
+	for i, c := range columns {
 		if !slices.Contains(show, i) {
-			hidden = append(hidden, title)
+			hidden = append(hidden, t.clean(c.Title))
 		}
 	}
 	if len(hidden) > 0 {

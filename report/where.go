@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strconv"
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
@@ -155,8 +156,8 @@ func (b *builder) findings() {
 	}
 	b.section("Findings")
 	var l List
-	for _, f := range b.r.Findings {
-		item := Item{Text: Inline{
+	for i, f := range b.r.Findings {
+		item := Item{Anchor: findingAnchor(i), Text: Inline{
 			{Text: severityLabel(f.Severity) + ": " + sentence(f.Title), Style: Strong, Tone: severityTone(f.Severity)},
 		}}
 		if f.Evidence != "" {
@@ -169,6 +170,9 @@ func (b *builder) findings() {
 	}
 	b.add(l)
 }
+
+// findingAnchor is the place of a finding on a page.
+func findingAnchor(i int) string { return "finding-" + strconv.Itoa(i+1) }
 
 func severityLabel(s string) string {
 	switch s {

@@ -7,14 +7,16 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"runtime/debug"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/alecthomas/kong"
 
 	"codexlag/analyze"
+	"codexlag/parse/pseudonym"
 )
 
 // Exit codes, part of the contract with scripts.
@@ -34,6 +36,7 @@ const examples = `Examples:
   codexlag logs/ --by model                one directory, models side by side
   codexlag --since -3d --slo ttft=3s       the last three days against a limit
   codexlag -o report.md -o report.json     into files, the format from the ending
+  codexlag --follow                        while Codex works: a line a request, the report at Ctrl-C
   ssh host cat trace.log | codexlag -      standard input
   codexlag requests --format csv logs/     one line a request, for a spreadsheet
   codexlag compare before/ after/          what changed, and whether it can be chance
@@ -41,12 +44,19 @@ const examples = `Examples:
 
 // cli is the command line. kong reads it from the tags.
 type cli struct {
-	Report   reportCmd   `cmd:"" default:"withargs" help:"Read logs and write the report (the default command)."`
-	Requests requestsCmd `cmd:"" help:"One line a request: a table, CSV or NDJSON."`
-	Explain  explainCmd  `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
-	Files    filesCmd    `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
-	Compare  compareCmd  `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
-	Version  versionFlag `help:"Print the version and exit." group:"Other"`
+	Report     reportCmd     `cmd:"" default:"withargs" help:"Read logs and write the report (the default command)."`
+	Requests   requestsCmd   `cmd:"" help:"One line a request: a table, CSV or NDJSON."`
+	Explain    explainCmd    `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
+	Files      filesCmd      `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
+	Compare    compareCmd    `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
+	Cache      cacheCmd      `cmd:"" help:"The index of logs that were read: cache clear removes it."`
+	Schema     schemaCmd     `cmd:"" help:"The JSON Schema of what --format json writes."`
+	Man        manCmd        `cmd:"" help:"The manual page: codexlag man | man -l -"`
+	Licenses   licensesCmd   `cmd:"" aliases:"licences" help:"The licences of the software that codexlag contains."`
+	Completion completionCmd `cmd:"" help:"The script that makes a shell complete codexlag: bash, zsh or fish."`
+	Complete   completeCmd   `cmd:"" name:"__complete" hidden:""`
+	Version    versionFlag   `help:"Print the version and exit." group:"Other"`
+	Config     string        `placeholder:"FILE" group:"Other" help:"Take flags that are not given from this TOML file (man page: FILES)."`
 }
 
 type versionFlag bool
@@ -69,6 +79,9 @@ type inputFlags struct {
 	Quiet      bool `short:"q" group:"Reading" help:"No warnings and no progress on standard error."`
 	NoProgress bool `group:"Reading" help:"No progress on standard error; it is shown only on a terminal."`
 	Strict     bool `group:"Reading" help:"Any unreadable line is an error (exit code 1)."`
+	NoCache    bool `group:"Reading" help:"Read all logs anew: do not use or write the index in the cache directory."`
+
+	anonymousFlags
 }
 
 // figureFlags shape the figures.
@@ -98,9 +111,13 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	if err != nil {
 		panic(err) // the grammar above is wrong
 	}
+	env.settings = &settings{grammar: newGrammar(parser.Model)}
+	if err := kong.Resolvers(env.settings).Apply(parser); err != nil {
+		panic(err)
+	}
 	args = asMeant(args)
 	if wantsVersion(args) {
-		fmt.Fprintln(stdout, "codexlag", version())
+		fmt.Fprintln(stdout, "codexlag", buildInfo())
 		return exitOK
 	}
 	k, err := parser.Parse(args)
@@ -160,29 +177,12 @@ func commandNames() []string {
 	t := reflect.TypeFor[cli]()
 	var names []string
 	for i := range t.NumField() {
-		if _, ok := t.Field(i).Tag.Lookup("cmd"); ok {
+		_, hidden := t.Field(i).Tag.Lookup("hidden")
+		if _, ok := t.Field(i).Tag.Lookup("cmd"); ok && !hidden {
 			names = append(names, strings.ToLower(t.Field(i).Name))
 		}
 	}
 	return names
-}
-
-// version names the build: the module's version or the commit it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	if v == "" || v == "(devel)" {
-		v = "devel"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 && !strings.Contains(v, s.Value[:12]) {
-			v += " " + s.Value[:12]
-		}
-	}
-	return v
 }
 
 // help prints the help of a command. That of the program is the help of its
@@ -214,12 +214,23 @@ type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	quiet          bool
+	settings       *settings
+	names          *pseudonym.Names // nil unless the run is anonymous
+	paths          []string         // that messages may hold
 }
 
 // warn tells something on standard error.
 func (e *environment) warn(format string, args ...any) {
 	if !e.quiet {
-		fmt.Fprintf(e.stderr, "codexlag: "+format+"\n", args...)
+		fmt.Fprintf(e.stderr, "codexlag: %s\n", e.public(fmt.Sprintf(format, args...)))
+	}
+}
+
+// ending tells that the run is about to end, interrupted or not, and may take
+// the time that it needs.
+func (e *environment) ending() {
+	if ending, ok := e.ctx.Value(endingKey{}).(*atomic.Bool); ok {
+		ending.Store(true)
 	}
 }
 
@@ -244,7 +255,10 @@ func (e *environment) finish(err error) int {
 	code := exitIO
 	var exit *exitError
 	var parse *kong.ParseError
+	var config *configError
 	switch {
+	case errors.As(err, &config):
+		code, err = config.code, config // without the flag that was first to ask for it
 	case errors.As(err, &exit):
 		code = exit.code
 	case errors.As(err, &parse):
@@ -252,12 +266,27 @@ func (e *environment) finish(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}
-	// Formats have an empty default, which kong offers as a choice.
-	if msg := strings.ReplaceAll(err.Error(), `one of "",`, "one of "); msg != "" {
+	if msg := e.public(e.settings.blame(helpful(err.Error()))); msg != "" {
 		fmt.Fprintf(e.stderr, "codexlag: %s\n", msg)
 	}
 	if code == exitUsage {
 		fmt.Fprintln(e.stderr, "codexlag: see codexlag --help")
 	}
 	return code
+}
+
+var notAChoice = regexp.MustCompile(`^\S+ must be one of (.*) but got "(.*)"$`)
+
+// helpful mends messages of kong. About a value that is none of its choices: it
+// offers the empty default that formats have, and suggests nothing. About a flag
+// before the command: it does not say what to do.
+func helpful(msg string) string {
+	msg = strings.ReplaceAll(msg, `one of "",`, "one of ")
+	if m := notAChoice.FindStringSubmatch(msg); m != nil {
+		msg += suggest(m[2], strings.Split(strings.ReplaceAll(m[1], `"`, ""), ","))
+	}
+	if strings.Contains(msg, "applies to the default command") {
+		msg += "; write it behind the name of the command"
+	}
+	return msg
 }

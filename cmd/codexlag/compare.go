@@ -19,15 +19,15 @@ type compareCmd struct {
 
 	inputFlags
 	figureFlags
+	colorFlags
 
 	At        string   `placeholder:"TIME" group:"Comparison" help:"Split one set in two: requests that ended before TIME, and the others."`
 	By        []string `placeholder:"KEY" group:"Comparison" help:"Compare also by ${dimensions}. Repeatable."`
 	Threshold string   `default:"5%" placeholder:"SHARE" group:"Comparison" help:"A smaller change of a median is no practical difference, even a significant one (default ${default})."`
 	FailOn    []string `placeholder:"CONDITION" sep:"none" group:"Comparison" help:"Exit with 3 when the condition holds: METRIC:STAT>LIMIT or <. METRIC: ttft, total, tps, tpot, output_tokens, prefill_share (without STAT). STAT: mean, p50, p90 or another percentile. LIMIT: a relative change such as +20%, or a value of AFTER such as 5s. Repeatable."`
 
-	Format  string   `placeholder:"FORMAT" enum:",markdown,text,html,json" default:"" group:"Output" help:"markdown, text, html or json (default: text on a terminal, else markdown)."`
-	Output  []string `short:"o" placeholder:"FILE" sep:"none" group:"Output" help:"Write the comparison to FILE instead, in the format of its ending (.md .txt .html .json). Repeatable."`
-	NoColor bool     `group:"Output" help:"No colours (also: the variable NO_COLOR)."`
+	Format string   `placeholder:"FORMAT" enum:",markdown,text,html,json" default:"" group:"Output" help:"markdown, text, html or json (default: text on a terminal, else markdown)."`
+	Output []string `short:"o" placeholder:"FILE" sep:"none" group:"Output" help:"Write the comparison to FILE instead, in the format of its ending (.md .txt .html .json). Repeatable."`
 }
 
 // Help is the long text of codexlag compare --help.
@@ -124,7 +124,7 @@ func (c *compareCmd) options(zone *time.Location, gates []gate) (analyze.Options
 }
 
 func (c *compareCmd) outputs(env *environment) ([]output, error) {
-	l, err := outputs(env, c.Format, c.Output, c.NoColor)
+	l, err := outputs(env, c.Format, c.Output, c.color())
 	for _, o := range l {
 		if o.format == "csv" {
 			return nil, usageError("-o %s: a comparison has no CSV; take .json", o.path)
@@ -169,7 +169,7 @@ func (c *compareCmd) twoSets(env *environment, zone *time.Location, options anal
 		if collector.Requests() == 0 {
 			return nil, emptySide([]string{"BEFORE", "AFTER"}[i]+" ("+c.Paths[i]+")", rd)
 		}
-		*set = analyze.Set{Name: c.Paths[i], Inputs: rd.inputs(), Collected: collector}
+		*set = analyze.Set{Name: env.shown(c.Paths[i]), Inputs: rd.inputs(), Collected: collector}
 		s.readings = append(s.readings, rd)
 	}
 	return s, nil

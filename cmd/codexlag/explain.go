@@ -17,10 +17,21 @@ type explainCmd struct {
 	Place string `arg:"" name:"path[:line]" help:"A log, and the line of a request in it as reports name it. Without a line: the slowest request of the log."`
 
 	figureFlags
+	colorFlags
+	anonymousFlags
 
 	Timezone string `placeholder:"NAME" group:"Reading" help:"IANA name of the zone of times without one (default: local)."`
+	NoCache  bool   `group:"Reading" help:"Read all logs anew: do not use or write the index in the cache directory."`
 	Format   string `placeholder:"FORMAT" enum:",text,markdown,html" default:"" group:"Output" help:"text, markdown or html (default: text on a terminal, else markdown)."`
-	NoColor  bool   `group:"Output" help:"No colours (also: the variable NO_COLOR)."`
+}
+
+// Help is the long text of codexlag explain --help.
+func (*explainCmd) Help() string {
+	return `Reports and codexlag requests name the place of every request.
+
+  codexlag explain trace.log                          the slowest request in there
+  codexlag explain trace.log:120
+  codexlag explain --format html trace.log:120 > request.html`
 }
 
 // Run reads the log and explains the request at the line, with its turn.
@@ -34,10 +45,11 @@ func (c *explainCmd) Run(env *environment) error {
 		return err
 	}
 	path, line := splitPlace(c.Place)
+	env.hide(c.Place, path)
 	if info, err := os.Stat(path); err == nil && info.IsDir() && line > 0 {
 		return usageError("%s is a directory: which file of it has the line %d? codexlag requests %s names them", path, line, path)
 	}
-	var in inputFlags
+	in := inputFlags{NoCache: c.NoCache}
 	var found target
 	read, err := in.read(env, zone, []string{path}, func(r record.Record) { found.consider(r, line) }, nil)
 	if err != nil {
@@ -56,7 +68,7 @@ func (c *explainCmd) Run(env *environment) error {
 	if line == 0 && found.seen > 1 {
 		env.warn("the slowest of %d requests; name another as FILE:LINE, as codexlag requests %s does", found.seen, path)
 	}
-	if err := writeDocument(env.stdout, c.Format, doc, terminal(env.stdout, c.NoColor)); err != nil {
+	if err := writeDocument(env.stdout, c.Format, doc, terminal(env.stdout, c.color())); err != nil {
 		return fmt.Errorf("writing the explanation: %w", err)
 	}
 	return nil
@@ -127,10 +139,7 @@ func (t *target) explain(o *analyze.Options) *report.Document {
 // a terminal and Markdown elsewhere.
 func writeDocument(w io.Writer, format string, d *report.Document, o report.TextOptions) error {
 	if format == "" {
-		format = "markdown"
-		if isTerminal(w) {
-			format = "text"
-		}
+		format = plainFormat(w, o)
 	}
 	switch format {
 	case "html":

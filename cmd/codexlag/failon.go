@@ -42,6 +42,14 @@ var gateMetrics = []*gateMetric{
 	{"prefill_share", "prefill share", nil, false, human.Percent},
 }
 
+func gateMetricNames() []string {
+	names := make([]string, len(gateMetrics))
+	for i, m := range gateMetrics {
+		names[i] = m.name
+	}
+	return names
+}
+
 // parseFailOn reads a condition: ttft:p90>+20%, tps:mean<-10%, ttft:p90>5s,
 // prefill_share>+20%. With % the limit is a relative change, of prefill_share
 // too; without, a value of the After side.
@@ -59,7 +67,8 @@ func parseFailOn(s string) (gate, error) {
 		}
 	}
 	if g.metric == nil {
-		return g, usageError("--fail-on: %q: unknown metric %q: one of ttft, total, tps, tpot, output_tokens, prefill_share", s, strings.TrimSpace(name))
+		name = strings.TrimSpace(name)
+		return g, usageError("--fail-on: %q: unknown metric %q: one of %s%s", s, name, strings.Join(gateMetricNames(), ", "), suggest(name, gateMetricNames()))
 	}
 	if err := g.parseStat(strings.TrimSpace(stat), hasStat); err != nil {
 		return g, err

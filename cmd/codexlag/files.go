@@ -14,17 +14,27 @@ import (
 // filesCmd lists what was found.
 type filesCmd struct {
 	pathArgs
+	colorFlags
+	anonymousFlags
 
 	Jobs    int    `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
 	Quiet   bool   `short:"q" group:"Reading" help:"No warnings on standard error."`
+	NoCache bool   `group:"Reading" help:"Read all logs anew: do not use or write the index in the cache directory."`
 	Format  string `placeholder:"FORMAT" enum:",text,markdown,html,json" default:"" group:"Output" help:"text, markdown, html or json (default: text on a terminal, else markdown)."`
-	NoColor bool   `group:"Output" help:"No colours (also: the variable NO_COLOR)."`
+}
+
+// Help is the long text of codexlag files --help.
+func (*filesCmd) Help() string {
+	return `Examples:
+
+  codexlag files
+  codexlag files --format json logs/ | jq '.files[] | select(.timing == "none").path'`
 }
 
 // Run reads the logs whole, so that what it says of them is true.
 func (c *filesCmd) Run(env *environment) error {
 	env.quiet = c.Quiet
-	in := inputFlags{Jobs: c.Jobs, Quiet: c.Quiet}
+	in := inputFlags{Jobs: c.Jobs, Quiet: c.Quiet, NoCache: c.NoCache}
 	zone, err := location("")
 	if err != nil {
 		return err
@@ -42,7 +52,7 @@ func (c *filesCmd) Run(env *environment) error {
 	if c.Format == "json" {
 		err = report.ListingJSON(env.stdout, l)
 	} else {
-		err = writeDocument(env.stdout, c.Format, report.Files(l), terminal(env.stdout, c.NoColor))
+		err = writeDocument(env.stdout, c.Format, report.Files(l), terminal(env.stdout, c.color()))
 	}
 	if err != nil {
 		return fmt.Errorf("writing the list: %w", err)

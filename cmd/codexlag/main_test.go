@@ -16,17 +16,34 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files; read the diff")
 
+// beProgram is the variable that makes the test binary the program itself, for
+// tests that need it to be one.
+const beProgram = "BE_CODEXLAG"
+
 // The tests run the program as a user would, from the top of the checkout.
 func TestMain(m *testing.M) {
+	if os.Getenv(beProgram) != "" {
+		main()
+	}
 	flag.Parse()
 	if err := os.Chdir("../.."); err != nil {
 		panic(err)
 	}
 	os.Setenv("TZ", "UTC")
-	for _, v := range []string{"CODEX_HOME", "NO_COLOR"} {
-		os.Unsetenv(v)
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); name == "CODEX_HOME" || name == "NO_COLOR" || strings.HasPrefix(name, variablePrefix) {
+			os.Unsetenv(name)
+		}
 	}
-	os.Exit(m.Run())
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.TempDir(), "codexlag-test-no-such-folder")) // no settings of whoever runs the tests
+	cache, err := os.MkdirTemp("", "codexlag-test-cache-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_CACHE_HOME", cache)
+	code := m.Run()
+	os.RemoveAll(cache)
+	os.Exit(code)
 }
 
 // A result is what one call of the program came to.
@@ -85,7 +102,6 @@ func TestQuickstartReports(t *testing.T) {
 	const logs = "testdata/quickstart"
 	golden(t, "quickstart.md", logs)
 	golden(t, "quickstart.txt", "--format", "text", logs)
-	golden(t, "quickstart.html", "--format", "html", logs)
 	golden(t, "quickstart.json", "--format", "json", logs)
 	golden(t, "quickstart.csv", "--format", "csv", logs)
 	golden(t, "quickstart-by-label-and-model.md", "--by", "label", "--by", "model", logs)
@@ -161,6 +177,7 @@ func TestExitCodes(t *testing.T) {
 		{"a mistyped command", []string{"reqests"}, exitIO, `did you mean the command "requests"?`},
 		{"no such flag", []string{"--no-such-flag"}, exitUsage, "no-such-flag"},
 		{"a mistyped flag", []string{"--min-token", "5", good}, exitUsage, "min-tokens"},
+		{"a flag before the command", []string{"--jobs", "1", "requests", good}, exitUsage, "behind the name of the command"},
 		{"a bad flag value", []string{"--slo", "ttft=fast", good}, exitUsage, "800ms"},
 		{"a bad limit", []string{"--slo", "speed=5", good}, exitUsage, "ttft and tps"},
 		{"a bad percentile", []string{"--percentiles", "101", good}, exitUsage, "percentiles"},
@@ -249,7 +266,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 
 // How many logs are read at once does not show.
 func TestJobsDoNotMatter(t *testing.T) {
-	for _, args := range [][]string{{"--format", "json", "--by", "model", "testdata/quickstart"}, {"requests", "--format", "ndjson", "testdata/quickstart"}} {
+	for _, args := range [][]string{{"--format", "json", "--by", "model", "testdata/quickstart"}, {"--format", "html", "testdata/codexhome", "testdata/quickstart"}, {"requests", "--format", "ndjson", "testdata/quickstart"}} {
 		want := codexlag(t, "", append([]string{"--jobs", "1"}, args...)...)
 		for _, jobs := range []string{"2", "8"} {
 			if got := codexlag(t, "", append([]string{"--jobs", jobs}, args...)...); got != want {

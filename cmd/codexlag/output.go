@@ -30,23 +30,35 @@ type output struct {
 
 var endings = map[string]string{".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html", ".htm": "html", ".json": "json", ".csv": "csv"}
 
+// colorFlags say when output is coloured.
+type colorFlags struct {
+	Color   string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" group:"Output" help:"Colours: auto (on a terminal), always (text for less -R), never."`
+	NoColor bool   `group:"Output" help:"As --color never (also: the variable NO_COLOR)."`
+}
+
+// color is when to colour: auto, always or never.
+func (f *colorFlags) color() string {
+	if f.NoColor {
+		return "never"
+	}
+	return f.Color
+}
+
 // outputs lists where a report goes: the files of -o, else standard output.
 // format is that of --format, "" where it was not given.
-func outputs(env *environment, format string, files []string, noColor bool) ([]output, error) {
+func outputs(env *environment, format string, files []string, color string) ([]output, error) {
 	if len(files) == 0 {
-		o := output{format: format, stdout: env.stdout, text: terminal(env.stdout, noColor)}
+		o := output{format: format, stdout: env.stdout, text: terminal(env.stdout, color)}
 		if o.format == "" {
-			o.format = "markdown"
-			if isTerminal(env.stdout) {
-				o.format = "text"
-			}
+			o.format = plainFormat(env.stdout, o.text)
 		}
 		return []output{o}, nil
 	}
+	env.hide(files...)
 	var l []output
 	for _, path := range files {
 		if path == "-" {
-			o, err := outputs(env, format, nil, noColor)
+			o, err := outputs(env, format, nil, color)
 			if err != nil {
 				return nil, err
 			}
@@ -97,31 +109,51 @@ func (o *output) render(w io.Writer, f formats) error {
 	return report.Markdown(w, f.document())
 }
 
-// writeFile replaces path atomically. What is no regular file (/dev/stdout, a
-// pipe) is written to as it is.
+// writeFile replaces path atomically.
 func writeFile(path string, data []byte) error {
+	f, err := createFile(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return f.finish(err)
+}
+
+// A newFile gets its name when it is finished. What is no regular file
+// (/dev/stdout, a pipe) is written to as it is.
+type newFile struct {
+	*os.File
+	path string // "" where it has its name already
+}
+
+func createFile(path string) (*newFile, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(path, data, 0o644)
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		return &newFile{File: f}, err
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // replace what a link points to, not the link
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone after the rename
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
+	return &newFile{f, path}, err
+}
+
+// finish closes the file and gives it its name, or, where err tells that it is
+// not whole, removes it.
+func (f *newFile) finish(err error) error {
+	if f.path != "" {
+		defer os.Remove(f.Name()) // gone after the rename
+		if err == nil {
+			err = f.Chmod(0o644)
+		}
 	}
 	if err2 := f.Close(); err == nil {
 		err = err2
 	}
-	if err != nil {
+	if err != nil || f.path == "" {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return os.Rename(f.Name(), f.path)
 }
 
 func isTerminal(w io.Writer) bool {
@@ -129,19 +161,39 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// terminal tells what the standard output can show.
-func terminal(w io.Writer, noColor bool) report.TextOptions {
-	o := report.TextOptions{Unicode: true}
+// plainFormat is the readable format for where no other is asked for.
+func plainFormat(w io.Writer, o report.TextOptions) string {
+	if isTerminal(w) || o.Color {
+		return "text"
+	}
+	return "markdown"
+}
+
+// terminal tells what the standard output can show. With colours always, it is
+// taken for a pager on the terminal that standard error is on.
+func terminal(w io.Writer, color string) report.TextOptions {
+	o := report.TextOptions{Unicode: true, Color: color == "always"}
 	if !isTerminal(w) {
+		if o.Color {
+			o.Width, o.Unicode = columns(os.Stderr), hasUnicode()
+		}
 		return o
 	}
-	f := w.(*os.File)
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-		o.Width = width
+	o.Width = columns(w.(*os.File))
+	if color == "auto" {
+		o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
-	o.Color = !noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	o.Unicode = hasUnicode()
 	return o
+}
+
+// columns is the width of a terminal; 0 where f is none.
+func columns(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // hasUnicode looks whether the locale has UTF-8; without any hint it is assumed.

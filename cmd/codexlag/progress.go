@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"time"
 
@@ -24,20 +25,22 @@ func (e *environment) showProgress(m *parse.Meter, off bool) (stop func()) {
 	done, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
-		select {
-		case <-done:
-			return
-		case <-time.After(progressAfter):
+		// The bar must be there from the beginning to tell the rate, and shows later.
+		shown := time.Now().Add(progressAfter)
+		for m.Total() == 0 {
+			select {
+			case <-done:
+				return // only standard input: there is no saying how far it is
+			case <-time.After(progressEvery / 10):
+			}
 		}
 		total := m.Total()
-		if total == 0 {
-			return // only standard input: there is no saying how far it is
-		}
 		bar := progressbar.NewOptions64(total,
-			progressbar.OptionSetWriter(e.stderr),
+			progressbar.OptionSetWriter(&delayed{e.stderr, shown}),
 			progressbar.OptionSetDescription("reading logs"),
 			progressbar.OptionShowBytes(true),
 			progressbar.OptionShowTotalBytes(true),
+			progressbar.OptionShowCount(),
 			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionUseANSICodes(true),
 			progressbar.OptionFullWidth(),
@@ -45,6 +48,10 @@ func (e *environment) showProgress(m *parse.Meter, off bool) (stop func()) {
 		tick := time.NewTicker(progressEvery)
 		defer tick.Stop()
 		for {
+			if t := m.Total(); t != total { // more files were found
+				total = t
+				bar.ChangeMax64(total)
+			}
 			bar.Set64(min(m.Done(), total-1)) // the last byte would end the bar
 			select {
 			case <-done:
@@ -58,4 +65,17 @@ func (e *environment) showProgress(m *parse.Meter, off bool) (stop func()) {
 		close(done)
 		<-gone
 	}
+}
+
+// A delayed writer passes on what comes at its time or later.
+type delayed struct {
+	w    io.Writer
+	from time.Time
+}
+
+func (d *delayed) Write(b []byte) (int, error) {
+	if time.Now().Before(d.from) {
+		return len(b), nil
+	}
+	return d.w.Write(b)
 }

@@ -35,12 +35,16 @@ func (f *inputFlags) read(env *environment, zone *time.Location, paths []string,
 	if f.Jobs < 0 {
 		return nil, usageError("--jobs: %d is negative", f.Jobs)
 	}
+	env.hide(paths...)
 	paths, err = orHome(paths)
 	if err != nil {
 		return nil, err
 	}
 	rd := &reading{strict: f.Strict}
 	o := parse.Options{Jobs: f.Jobs, Location: zone, Stdin: env.stdin, Meter: new(parse.Meter)}
+	if !f.NoCache {
+		o.Index = openIndex()
+	}
 	var workers []*tally
 	if workerSink != nil {
 		var mu sync.Mutex
@@ -50,15 +54,19 @@ func (f *inputFlags) read(env *environment, zone *time.Location, paths []string,
 			workers = append(workers, t)
 			own := workerSink()
 			mu.Unlock()
-			return t.filtered(&filter, own)
+			return t.filtered(&filter, env.anonymous(own))
 		}
 	}
 	stop := env.showProgress(o.Meter, f.NoProgress)
-	rd.Summary = parse.Read(env.ctx, paths, o, rd.tally.filtered(&filter, sink))
+	rd.Summary = parse.Read(env.ctx, paths, o, rd.tally.filtered(&filter, env.anonymous(sink)))
 	stop()
+	if env.names != nil {
+		env.names.Summary(rd.Summary)
+	}
 	for _, t := range workers {
 		rd.tally.merge(t)
 	}
+	rd.rename(env)
 	if err := env.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -131,6 +139,18 @@ func (t *tally) merge(o *tally) {
 	}
 }
 
+// rename puts pseudonyms into what the filters saw.
+func (t *tally) rename(env *environment) {
+	if env.names == nil {
+		return
+	}
+	models := map[string]bool{}
+	for m := range t.models {
+		models[env.names.Model(m)] = true
+	}
+	t.models = models
+}
+
 // orHome returns the paths of the command line, without any the home of Codex.
 func orHome(paths []string) ([]string, error) {
 	if len(paths) > 0 {
@@ -154,7 +174,7 @@ func orHome(paths []string) ([]string, error) {
 func (rd *reading) tell(env *environment) {
 	for _, p := range rd.Problems {
 		if p.Named || rd.strict {
-			fmt.Fprintf(env.stderr, "codexlag: %v%s\n", p.Err, didYouMean(p.Path))
+			fmt.Fprintf(env.stderr, "codexlag: %v%s\n", p.Err, didYouMean(p.Path)) // even when quiet
 		} else {
 			env.warn("%v", p.Err)
 		}
@@ -272,30 +292,8 @@ func (rd *reading) filtered() error {
 // didYouMean suggests a command for a path that does not exist and is spelled
 // nearly like one: without a command, kong takes the first word for a path.
 func didYouMean(path string) string {
-	for _, name := range commandNames() {
-		if path != name && editDistance(path, name) <= 2 {
-			return fmt.Sprintf("; did you mean the command %q?", name)
-		}
+	if name := nearest(path, commandNames()); name != "" {
+		return fmt.Sprintf("; did you mean the command %q?", name)
 	}
 	return ""
-}
-
-// editDistance counts the letters to insert, delete or replace (Levenshtein).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

@@ -17,14 +17,25 @@ type reportCmd struct {
 	pathArgs
 	inputFlags
 	figureFlags
+	colorFlags
+	followFlags
 
 	By     []string `placeholder:"KEY" group:"Figures" help:"Group by ${dimensions}. Repeatable."`
 	Top    int      `default:"10" placeholder:"N" group:"Figures" help:"List the slowest N requests (default ${default})."`
 	SLOMin string   `name:"slo-min" placeholder:"SHARE" group:"Figures" help:"Exit with 3 when a smaller share of the requests keeps the limits of --slo, such as 90%."`
 
-	Format  string   `placeholder:"FORMAT" enum:",markdown,text,html,json,csv" default:"" group:"Output" help:"markdown, text, html, json or csv (default: text on a terminal, else markdown)."`
-	Output  []string `short:"o" placeholder:"FILE" sep:"none" group:"Output" help:"Write the report to FILE instead, in the format of its ending (.md .txt .html .json .csv). Repeatable."`
-	NoColor bool     `group:"Output" help:"No colours (also: the variable NO_COLOR)."`
+	Format string   `placeholder:"FORMAT" enum:",markdown,text,html,json,csv" default:"" group:"Output" help:"markdown, text, html, json or csv (default: text on a terminal, else markdown)."`
+	Output []string `short:"o" placeholder:"FILE" sep:"none" group:"Output" help:"Write the report to FILE instead, in the format of its ending (.md .txt .html .json .csv). Repeatable."`
+}
+
+// Help is the long text of codexlag report --help.
+func (*reportCmd) Help() string {
+	return `Examples:
+
+  codexlag --by model --by hour --since -7d
+  codexlag --slo ttft=3s,tps=30 --slo-min 95% logs/   exit code 3 when it is not met
+  codexlag --anonymize -o report.html                 fit to be shown to others
+  codexlag --color always | less -R`
 }
 
 // Run reads the logs and writes the report.
@@ -51,9 +62,15 @@ func (c *reportCmd) Run(env *environment) error {
 			return err
 		}
 	}
-	outputs, err := outputs(env, c.Format, c.Output, c.NoColor)
+	outputs, err := outputs(env, c.Format, c.Output, c.color())
 	if err != nil {
 		return err
+	}
+	if err := c.followFlags.check(env); err != nil {
+		return err
+	}
+	if c.Follow {
+		return c.follow(env, zone, options, outputs, gate)
 	}
 	collector := analyze.NewCollector(options)
 	var workers []*analyze.Collector
@@ -68,10 +85,18 @@ func (c *reportCmd) Run(env *environment) error {
 		collector.Merge(w)
 		workers[i] = nil // it can be as big as the whole
 	}
+	return c.conclude(collector, read, outputs, gate)
+}
+
+// conclude writes the report and says what the exit code must tell.
+func (c *reportCmd) conclude(collector *analyze.Collector, read *reading, outputs []output, gate float64) error {
 	if collector.Requests() == 0 && collector.Turns() == 0 {
 		return read.nothing()
 	}
 	r := collector.Report(analyze.Tool{Name: "codexlag", Version: version()}, read.inputs())
+	if anyPage(outputs) {
+		r.Charts = collector.Charts(r)
+	}
 	for _, o := range outputs {
 		if err := o.write(rendering(r)); err != nil {
 			return err
@@ -91,7 +116,7 @@ func dimensions(names []string) ([]analyze.Dimension, error) {
 	for _, n := range names {
 		d, err := analyze.ParseDimension(strings.TrimSpace(n))
 		if err != nil {
-			return nil, usageError("--by: %v", err)
+			return nil, usageError("--by: %v%s", err, suggest(n, dimensionNames()))
 		}
 		if !slices.Contains(l, d) {
 			l = append(l, d)

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"codexlag/analyze"
 	"codexlag/parse/record"
@@ -17,13 +17,23 @@ type requestsCmd struct {
 	pathArgs
 	inputFlags
 	figureFlags
+	colorFlags
 
 	Format string `placeholder:"FORMAT" enum:",text,csv,ndjson" default:"" group:"Output" help:"text (a table), csv or ndjson (default: by the ending of -o, else text)."`
 	Output string `short:"o" placeholder:"FILE" group:"Output" help:"Write to FILE instead (.csv, .ndjson, .txt)."`
 }
 
+// Help is the long text of codexlag requests --help.
+func (*requestsCmd) Help() string {
+	return `Times are UTC (RFC 3339) in csv and ndjson; codexlag schema request describes the fields.
+
+  codexlag requests --since today
+  codexlag requests -o requests.csv logs/
+  codexlag requests --format ndjson logs/ | jq -r 'select(.ttft_ms > 5000).source'`
+}
+
 // Run reads the logs and writes a line for each request as it comes.
-func (c *requestsCmd) Run(env *environment) (err error) {
+func (c *requestsCmd) Run(env *environment) error {
 	env.quiet = c.Quiet
 	zone, err := location(c.Timezone)
 	if err != nil {
@@ -34,52 +44,66 @@ func (c *requestsCmd) Run(env *environment) (err error) {
 		return err
 	}
 	var w io.Writer = env.stdout
+	screen := terminal(env.stdout, c.color())
+	var file *newFile
 	if c.Output != "" {
-		f, err := os.Create(c.Output)
-		if err != nil {
-			return fmt.Errorf("writing the requests: %w", err)
+		env.hide(c.Output)
+		if file, err = createFile(c.Output); err != nil {
+			return fmt.Errorf("writing the requests to %s: %w", c.Output, cause(err))
 		}
-		defer func() {
-			if err2 := f.Close(); err == nil && err2 != nil {
-				err = fmt.Errorf("writing the requests: %w", err2)
-			}
-		}()
-		w = f
+		w, screen = file, report.TextOptions{Unicode: true}
 	}
-	format := c.Format
-	if format == "" {
-		switch strings.ToLower(filepath.Ext(c.Output)) {
-		case ".csv":
-			format = "csv"
-		case ".ndjson", ".jsonl", ".json":
-			format = "ndjson"
-		default:
-			format = "text"
+	requests, read, err := c.list(env, zone, &options, w, screen)
+	if file != nil {
+		if err2 := file.finish(err); err == nil && err2 != nil {
+			err = fmt.Errorf("writing the requests to %s: %w", c.Output, cause(err2))
 		}
 	}
-	out, err := report.NewRequestWriter(w, format, zone)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case requests == 0:
+		return read.nothing()
+	}
+	return read.verdict()
+}
+
+// format is that of --format, else that of the file's ending, else text.
+func (c *requestsCmd) format() string {
+	if c.Format != "" {
+		return c.Format
+	}
+	switch strings.ToLower(filepath.Ext(c.Output)) {
+	case ".csv":
+		return "csv"
+	case ".ndjson", ".jsonl", ".json":
+		return "ndjson"
+	}
+	return "text"
+}
+
+// list writes the requests as they are read, and returns how many there were.
+func (c *requestsCmd) list(env *environment, zone *time.Location, options *analyze.Options, w io.Writer, screen report.TextOptions) (int, *reading, error) {
+	out, err := report.NewRequestWriter(w, c.format(), zone, screen)
+	if err != nil {
+		return 0, nil, err
 	}
 	requests := 0
 	var writeErr error
 	read, err := c.read(env, zone, c.Paths, func(r record.Record) {
 		if q, ok := r.(*record.Request); ok && writeErr == nil {
 			requests++
-			writeErr = out.Write(analyze.NewRequest(q, &options))
+			writeErr = out.Write(analyze.NewRequest(q, options))
 		}
 	}, nil)
-	if err == nil {
-		err = writeErr
-	}
-	if err2 := out.Close(); err == nil {
-		err = err2
-	}
 	if err != nil {
-		return fmt.Errorf("writing the requests: %w", err)
+		return 0, nil, err
 	}
-	if requests == 0 {
-		return read.nothing()
+	if err := out.Close(); writeErr == nil {
+		writeErr = err
 	}
-	return read.verdict()
+	if writeErr != nil {
+		return 0, nil, fmt.Errorf("writing the requests: %w", writeErr)
+	}
+	return requests, read, nil
 }

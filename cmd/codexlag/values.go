@@ -120,7 +120,7 @@ func parseSLO(s string) (analyze.SLOTarget, error) {
 			}
 			t.TPS = v
 		default:
-			return t, usageError("--slo: unknown limit %q: ttft and tps can be limited", key)
+			return t, usageError("--slo: unknown limit %q: ttft and tps can be limited%s", key, suggest(key, []string{"ttft", "tps"}))
 		}
 	}
 	return t, nil
@@ -197,7 +197,8 @@ func (f *inputFlags) filter(now time.Time, l *time.Location) (analyze.Filter, er
 	for _, w := range f.Where {
 		c, err := analyze.ParseCondition(w)
 		if err != nil {
-			return out, usageError("--where: %v", err)
+			key, _, _ := strings.Cut(w, "=")
+			return out, usageError("--where: %v%s", err, suggest(strings.TrimSpace(key), dimensionNames()))
 		}
 		out.Where = append(out.Where, c)
 	}

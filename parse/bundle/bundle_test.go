@@ -332,3 +332,16 @@ func FuzzBundle(f *testing.F) {
 }
 
 func makePipe(dir string) { mkfifo(filepath.Join(dir, "b", "pipe")) }
+
+func BenchmarkLines(b *testing.B) {
+	var log strings.Builder
+	for i := range 1000 {
+		id := fmt.Sprint("r", i)
+		log.WriteString(began(10*i, id) + "\n" + completed(10*i+5, id, "") + "\n")
+	}
+	b.SetBytes(int64(log.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		decode("trace.jsonl", log.String())
+	}
+}

@@ -173,6 +173,9 @@ func (r *Reader) deliver(text []byte, size int64, open bool) {
 // fill makes room and reads on. It grows the buffer only while one line fills
 // it, and gives a grown buffer back with the next short line.
 func (r *Reader) fill() {
+	if r.take() {
+		return
+	}
 	held := r.end - r.start
 	switch {
 	case held == len(r.buf):

@@ -201,3 +201,41 @@ func TestAPauseGivesTheBufferBack(t *testing.T) {
 		t.Errorf("paused %v, a buffer of %d bytes, parked %q", r.Paused(), len(r.buf), r.parked)
 	}
 }
+
+// Reading ahead gives the same lines, however long they are.
+func TestReadAhead(t *testing.T) {
+	long := strings.Repeat("x", Window+10)
+	middle := strings.Repeat("m", room+5)
+	huge := strings.Repeat("y", 3*Window) + "\r"
+	for _, in := range []string{"", "a\n", "a\nb", huge, long, strings.Repeat("a line\n", Window/3), strings.Repeat(middle+"\n\nb\r\n", 40),
+		strings.Repeat(long+"\n"+middle+"\n"+huge+"\nc\n", 3), strings.Repeat("z", Window-room) + "\n" + strings.Repeat("z", Window-room-1) + "\nd"} {
+		for _, whole := range []bool{false, true} {
+			for name, src := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "halves": iotest.HalfReader, "err": iotest.DataErrReader, "timeout": iotest.TimeoutReader} {
+				need := func([]byte) bool { return whole }
+				want := NewReader(src(strings.NewReader(in)))
+				a := ReadAhead(src(strings.NewReader(in)))
+				got := NewReader(a)
+				want.NeedWhole, got.NeedWhole = need, need
+				if name == "timeout" { // how much comes before it depends on the sizes of reads
+					for got.Scan() {
+					}
+					if len(in) > Window && got.Err() != iotest.ErrTimeout {
+						t.Errorf("error %v", got.Err())
+					}
+				} else if g, w := collect(t, got), collect(t, want); !slices.Equal(g, w) || got.Bytes() != want.Bytes() {
+					t.Errorf("%s, %d bytes: %d lines, want %d", name, len(in), len(g), len(w))
+				}
+				a.Close()
+			}
+		}
+	}
+}
+
+// Whoever stops early leaves nothing running.
+func TestReadAheadStops(t *testing.T) {
+	a := ReadAhead(strings.NewReader(strings.Repeat("a\n", 4*ahead*Window)))
+	if r := NewReader(a); !r.Scan() {
+		t.Error("no line")
+	}
+	a.Close()
+}

@@ -47,8 +47,9 @@ type Decoder struct {
 	rowNumbers map[string]uint16
 	lastModel  string
 	lastNumber uint16
-	fields   fields
-	request  record.Request
+	prefixes   []rowPrefix
+	fields     fields
+	request    record.Request
 }
 
 // New returns a decoder of the request lines of file. Timestamps without a

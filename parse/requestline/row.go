@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"codexlag/parse/record"
 	"codexlag/parse/timestamp"
@@ -18,14 +19,16 @@ import (
 //
 // with the fields in any order. What Row leaves may be a request all the same:
 // Line and Object know every shape. What it takes they would read alike.
-// The text has neither its line feed nor a carriage return before it.
-func (d *Decoder) Row(text []byte, r *record.Row) bool {
+// The text has neither its line feed nor a carriage return before it; bracket is
+// where the first [ stands in it, which only an object may lack. Bytes behind
+// the text may be looked at.
+func (d *Decoder) Row(text []byte, bracket int, r *record.Row) bool {
 	*r = record.Row{Rate: -1}
 	s := rowScanner{text: text, decoder: d, row: r}
 	if text[0] == '{' {
 		return s.object()
 	}
-	if text[0] != '[' && !s.prefix() {
+	if bracket > 0 && !s.prefix(bracket) {
 		return false
 	}
 	return s.pairs()
@@ -67,10 +70,10 @@ func (s *rowScanner) first(h uint8) bool {
 
 func (s *rowScanner) done() bool { return s.have&haveAll == haveAll && s.row.Total > 0 }
 
-// prefix reads what stands before the mark: a time, words, a model.
-func (s *rowScanner) prefix() bool {
-	end := bytes.IndexByte(s.text, '[')
-	if end < 0 || end > maxPrefix {
+// prefix reads what stands before the mark: a time, words, a model. A log
+// repeats what stands behind the time on most lines, so that is remembered.
+func (s *rowScanner) prefix(end int) bool {
+	if end > maxPrefix {
 		return false
 	}
 	t := s.text[:end]
@@ -80,7 +83,38 @@ func (s *rowScanner) prefix() bool {
 			return false
 		}
 	}
-	for i < len(t) {
+	s.i = end
+	d := s.decoder
+	for k := range d.prefixes {
+		if p := &d.prefixes[k]; string(t[i:]) == p.text {
+			s.row.Model = p.model
+			if p.model > 0 {
+				s.have |= haveModel
+			}
+			return true
+		}
+	}
+	if !s.words(t[i:]) {
+		return false
+	}
+	if len(d.prefixes) < maxPrefixes {
+		d.prefixes = append(d.prefixes, rowPrefix{string(t[i:]), s.row.Model})
+	}
+	return true
+}
+
+// A rowPrefix is what stood between the time and the mark of a row.
+type rowPrefix struct {
+	text  string
+	model uint16
+}
+
+// maxPrefixes bounds how many are compared.
+const maxPrefixes = 8
+
+// words reads the words before the mark, and a model among them.
+func (s *rowScanner) words(t []byte) bool {
+	for i := 0; i < len(t); {
 		start := i
 		for i < len(t) && class[t[i]]&keyByte != 0 {
 			if t[i] == '_' {
@@ -103,41 +137,123 @@ func (s *rowScanner) prefix() bool {
 			return false
 		}
 	}
-	s.i = end
 	return true
 }
 
 // pairs reads the mark and the pairs after it.
 func (s *rowScanner) pairs() bool {
 	t, i := s.text, s.i
-	if len(t) < i+len(mark) || string(t[i:i+len(mark)]) != string(mark) {
+	end := len(t)
+	if cap(t) < end+Behind {
+		return false // Row says what it needs
+	}
+	t = t[:end+Behind] // loads of eight bytes need not look where the line ends
+	if string(t[i:i+len(mark)]) != string(mark) {
 		return false
 	}
 	i += len(mark)
-	for i < len(t) {
+	have := s.have
+	r := s.row
+	for i < end {
 		if t[i] != ' ' {
 			return false
 		}
 		i++
-		if k, n := usualKey(t[i:], '='); k != fieldNone {
-			s.i = i + n
-			if !s.number(k) {
+		var bit uint8
+		var value *uint32
+		switch binary.LittleEndian.Uint64(t[i:]) {
+		case firstToken:
+			if binary.LittleEndian.Uint64(t[i+7:]) != firstTokenEnd {
 				return false
 			}
-			i = s.i
+			i += len("first_token_ms=")
+			bit, value = haveTTFT, &r.TTFT
+		case totalTokens:
+			if binary.LittleEndian.Uint64(t[i+5:]) != totalTokensEnd {
+				return false
+			}
+			i += len("total_tokens=")
+			bit, value = haveOutput, &r.Output
+		case totalMillis:
+			if t[i+8] != '=' {
+				return false
+			}
+			i += len("total_ms=")
+			bit, value = haveTotal, &r.Total
+		case tokensPerSecond:
+			if binary.LittleEndian.Uint64(t[i+7:]) != tokensPerSecondEnd {
+				return false
+			}
+			i += len("tokens_per_sec=")
+			n, digits := wholeNumber(t[i:])
+			i += digits
+			decimals := 0
+			if t[i] == '.' {
+				var fraction uint64
+				if fraction, decimals = wholeNumber(t[i+1:]); decimals == 0 {
+					return false
+				}
+				i += 1 + decimals
+				n = n*wholePowersOf10[decimals] + fraction
+			}
+			if r.Rate = float64(n) / powersOf10[decimals]; digits == 0 || r.Rate > maxRate {
+				return false
+			}
+			bit = haveRate
+		default:
+			if s.i, s.have = i, have; !s.modelPair(end) {
+				return false
+			}
+			i, have = s.i, s.have
 			continue
 		}
-		if !bytes.HasPrefix(t[i:], []byte("model=")) {
+		if value != nil {
+			n, digits := wholeNumber(t[i:])
+			if digits == 0 {
+				return false
+			}
+			*value = uint32(n)
+			i += digits
+		}
+		if have&bit != 0 || i > end || i < end && t[i] != ' ' {
 			return false
 		}
-		i += len("model=")
-		n := nameEnd(t[i:])
-		if !s.model(t[i : i+n]) {
-			return false
-		}
-		i += n
+		have |= bit
 	}
+	s.have = have
 	return s.done()
+}
+
+// Behind is how many bytes behind a line Row may look at.
+const Behind = 16
+
+// wholeNumber reads the digits that t begins with, up to seven, all at once: of
+// eight bytes the first that is no digit is found by a carry, and the digits
+// before it are joined two by two. digits is 0 where there is no number, or a
+// longer one.
+func wholeNumber(t []byte) (n uint64, digits int) {
+	x := binary.LittleEndian.Uint64(t) ^ 0x3030303030303030
+	other := (x + 0x7676767676767676 | x) & 0x8080808080808080
+	if other&0x80 != 0 || other == 0 {
+		return 0, 0
+	}
+	digits = bits.TrailingZeros64(other) / 8
+	x <<= 64 - 8*uint(digits)
+	x = (x * 2561 >> 8) & 0x00ff00ff00ff00ff
+	x = (x * 6553601 >> 16) & 0x0000ffff0000ffff
+	return x * 42949672960001 >> 32, digits
+}
+
+// modelPair reads a model after the mark.
+func (s *rowScanner) modelPair(end int) bool {
+	t := s.text[s.i:end]
+	if !bytes.HasPrefix(t, []byte("model=")) {
+		return false
+	}
+	t = t[len("model="):]
+	n := nameEnd(t)
+	s.i += len("model=") + n
+	return s.model(t[:n])
 }
 
 // nameEnd returns where a name without quotes ends: before a blank, or before
@@ -164,7 +280,7 @@ func (s *rowScanner) object() bool {
 			return false
 		}
 		i++
-		k, n := usualKey(t[i:], '"')
+		k, n := usualKey(t[i:])
 		if k == fieldNone {
 			end := bytes.IndexByte(t[i:], '"')
 			if end < 0 || bytes.IndexByte(t[i:i+end], '\\') >= 0 {
@@ -221,9 +337,9 @@ func (s *rowScanner) quoted(k field) bool {
 	return false
 }
 
-// usualKey recognises the keys that nearly every line has, up to the byte that
+// usualKey recognises the keys that nearly every object has, up to the quote that
 // ends them. n is the length of both.
-func usualKey(t []byte, end byte) (k field, n int) {
+func usualKey(t []byte) (k field, n int) {
 	if len(t) < 16 {
 		if len(t) < 10 {
 			return fieldNone, 0
@@ -251,18 +367,21 @@ func usualKey(t []byte, end byte) (k field, n int) {
 	default:
 		return fieldNone, 0
 	}
-	if t[n] != end {
+	if t[n] != '"' {
 		return fieldNone, 0
 	}
 	return k, n + 1
 }
 
-// The first eight bytes of the usual keys.
+// The first eight bytes of the usual keys, and the last eight with their sign.
 var (
-	firstToken      = binary.LittleEndian.Uint64([]byte("first_to"))
-	totalTokens     = binary.LittleEndian.Uint64([]byte("total_to"))
-	totalMillis     = binary.LittleEndian.Uint64([]byte("total_ms"))
-	tokensPerSecond = binary.LittleEndian.Uint64([]byte("tokens_p"))
+	firstToken         = binary.LittleEndian.Uint64([]byte("first_to"))
+	firstTokenEnd      = binary.LittleEndian.Uint64([]byte("oken_ms="))
+	totalTokens        = binary.LittleEndian.Uint64([]byte("total_to"))
+	totalTokensEnd     = binary.LittleEndian.Uint64([]byte("_tokens="))
+	totalMillis        = binary.LittleEndian.Uint64([]byte("total_ms"))
+	tokensPerSecond    = binary.LittleEndian.Uint64([]byte("tokens_p"))
+	tokensPerSecondEnd = binary.LittleEndian.Uint64([]byte("per_sec="))
 )
 
 // number reads a number: of up to nine digits and, where k is a rate, one with

@@ -5,6 +5,7 @@
 package source
 
 import (
+	"io/fs"
 	"time"
 )
 
@@ -25,7 +26,8 @@ type File struct {
 	// system has no such number. It may be given to another file later.
 	ID ID
 
-	pipe bool // a named pipe: opening it waits for its writer
+	pipe bool        // a named pipe: opening it waits for its writer
+	info fs.FileInfo // nil for standard input
 }
 
 // An ID is the number of a file in its file system.

@@ -174,6 +174,15 @@ func (s *Stream) ID() ID {
 	return IDOf(info)
 }
 
+// SkipTo makes reading go on at a place in a file that is Plain.
+func (s *Stream) SkipTo(offset int64) error {
+	if _, err := s.file.Seek(offset, io.SeekStart); err != nil {
+		return failed("reading", s.path, err)
+	}
+	s.text = &peeker{src: s.raw}
+	return nil
+}
+
 // RawBytes returns how many bytes of the file were read so far, which is a
 // little ahead of what they were decoded to. It may be called at any time.
 func (s *Stream) RawBytes() int64 { return s.raw.n.Load() }

@@ -5,6 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
 )
 
 // A walker collects what lies below directories. It visits a directory once,
@@ -29,7 +32,7 @@ func (w *walker) file(path string, info fs.FileInfo, named bool) {
 	if !w.seen.add(info) {
 		return
 	}
-	f := File{Path: path, Named: named}
+	f := File{Path: path, Named: named, info: info}
 	if f.pipe = info.Mode()&fs.ModeNamedPipe != 0; !f.pipe {
 		f.Size, f.ModTime, f.ID = info.Size(), info.ModTime(), IDOf(info)
 	}
@@ -46,15 +49,40 @@ func (w *walker) dir(path string, info fs.FileInfo) {
 	if err != nil {
 		w.problem(path, w.namedDirs.has(info), failed("listing", path, err))
 	}
-	for _, e := range entries {
-		below := filepath.Join(path, e.Name())
-		info, err := e.Info()
-		if err != nil {
-			w.unfound(below, err)
+	prefix := strings.TrimSuffix(filepath.Join(path, "x"), "x") // once, not for each of many files
+	for i, l := range lookAt(entries) {
+		below := prefix + entries[i].Name()
+		if l.err != nil {
+			w.unfound(below, l.err)
 			continue
 		}
-		w.entry(below, info)
+		w.entry(below, l.info)
 	}
+}
+
+// A look is what a look at a file found.
+type look struct {
+	info fs.FileInfo
+	err  error
+}
+
+// few is how many files are looked at by one goroutine, at least.
+const few = 128
+
+// lookAt looks at the files of a directory, at many of them in parallel.
+func lookAt(entries []fs.DirEntry) []look {
+	found := make([]look, len(entries))
+	share := max(few, len(entries)/runtime.GOMAXPROCS(0)+1)
+	var workers sync.WaitGroup
+	for from := 0; from < len(entries); from += share {
+		workers.Go(func() {
+			for i := from; i < min(from+share, len(entries)); i++ {
+				found[i].info, found[i].err = entries[i].Info()
+			}
+		})
+	}
+	workers.Wait()
+	return found
 }
 
 // entry lists what was found in a directory or by a glob, links last.

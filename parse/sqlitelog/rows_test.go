@@ -402,3 +402,17 @@ func FuzzRows(f *testing.F) {
 		d.End()
 	})
 }
+
+func BenchmarkRows(b *testing.B) {
+	var rows []testRow
+	for i := range 1000 {
+		id := fmt.Sprint("r", i)
+		rows = append(rows, begin(100*i, "t", id), delta(100*i+40, "t"), complete(100*i+90, "t", id, 500))
+	}
+	export := exportRows(rows)
+	b.SetBytes(int64(len(export)))
+	b.ReportAllocs()
+	for b.Loop() {
+		decode(export)
+	}
+}
