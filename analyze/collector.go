@@ -308,5 +308,6 @@ func (o *Options) out() OptionsOut {
 		Timezone:       o.Location.String(),
 		SLO:            SLOLimits{TTFTms: milliseconds(o.SLO.TTFT), TPS: o.SLO.TPS},
 		By:             by,
+		Language:       o.Language,
 	}
 }

@@ -188,7 +188,7 @@ func Compare(tool Tool, before, after Set, threshold float64) *Comparison {
 		OnlyBefore: a.without(b), OnlyAfter: b.without(a),
 	}
 	r.Tests = c.tests
-	r.Sentence = conclusion(r.Overall)
+	r.Sentence = conclusion(r.Overall, r.Options.Language)
 	r.Doubts = doubts(r)
 	return r
 }

@@ -1,16 +1,18 @@
 package analyze
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 	"codexlag/parse/record"
 )
 
 // An Explanation is the arithmetic of one request or turn, step by step.
 type Explanation struct {
+	lang.Language // of its texts
+
 	Title string
 	// Request is nil where a turn is explained.
 	Request *Request
@@ -45,11 +47,11 @@ type Phase struct {
 // ExplainRequest explains one request.
 func ExplainRequest(r *record.Request, o *Options) *Explanation {
 	m := derive(r, o)
-	e := &Explanation{Title: "Request " + r.Pos.String(), Request: NewRequest(r, o), Length: max(r.Total, 0)}
+	e := &Explanation{Language: o.Language, Title: o.Language.Sprintf("Request %s", r.Pos), Request: NewRequest(r, o), Length: max(r.Total, 0)}
 	e.times(r, &m)
 	e.rates(r, &m)
 	e.judgement(r, &m, o)
-	e.Timeline = requestPhases(r, &m, "", 0)
+	e.Timeline = requestPhases(r, &m, "", 0, o.Language)
 	return e
 }
 
@@ -63,11 +65,11 @@ func exact(d time.Duration) string {
 }
 
 var qualityMeaning = map[record.Quality]string{
-	record.Measured:  "the log states it for this very request",
-	record.Derived:   "computed from other figures that the log states",
-	record.Estimated: "from timestamps around the request",
-	record.Bound:     "the first finished item: an upper bound, not a time",
-	record.None:      "the log does not tell",
+	record.Measured:  lang.Mark("the log states it for this very request"),
+	record.Derived:   lang.Mark("computed from other figures that the log states"),
+	record.Estimated: lang.Mark("from timestamps around the request"),
+	record.Bound:     lang.Mark("the first finished item: an upper bound, not a time"),
+	record.None:      lang.Mark("the log does not tell"),
 }
 
 func (e *Explanation) times(r *record.Request, m *metrics) {
@@ -78,31 +80,31 @@ func (e *Explanation) times(r *record.Request, m *metrics) {
 	if r.Quality == record.Bound {
 		ttft = "≤ " + ttft
 	}
-	how := r.Quality.String() + ": " + qualityMeaning[r.Quality]
+	how := e.Word(r.Quality.String()) + e.Text(": ") + e.Word(qualityMeaning[r.Quality])
 	if r.FirstVisible {
-		how += "; it ends at the first visible output, so hidden reasoning is inside"
+		how += e.Text("; it ends at the first visible output, so hidden reasoning is inside")
 	}
 	if r.Merged {
-		how += "; told by a trace and a session file"
+		how += e.Text("; told by a trace and a session file")
 	}
 	e.step("TTFT", how, ttft)
 	switch {
 	case r.Total <= 0:
-		e.step("total", "the log does not tell", human.Undefined)
+		e.step(e.Text("total"), e.Text("the log does not tell"), human.Undefined)
 	case !r.Start.IsZero() && !r.End.IsZero():
-		e.step("total", fmt.Sprintf("%s to %s", r.Start.UTC().Format(clock), r.End.UTC().Format(clock)), exact(r.Total))
+		e.step(e.Text("total"), e.Sprintf("%s to %s", r.Start.UTC().Format(clock), r.End.UTC().Format(clock)), exact(r.Total))
 	default:
-		e.step("total", "the log states it", exact(r.Total))
+		e.step(e.Text("total"), e.Text("the log states it"), exact(r.Total))
 	}
 	switch {
 	case m.flags&ttftAfterTotalBit != 0:
-		e.step("decode", fmt.Sprintf("the TTFT lies %s behind the end: one of the two is wrong", exact(r.TTFT-r.Total)), human.Undefined)
+		e.step(e.Text("decode"), e.Sprintf("the TTFT lies %s behind the end: one of the two is wrong", exact(r.TTFT-r.Total)), human.Undefined)
 	case m.hasShare:
-		e.step("decode", fmt.Sprintf("total − TTFT = %s − %s", exact(m.total), exact(m.ttft)), exact(m.decode))
-		e.step("prefill share", fmt.Sprintf("TTFT / total = %s / %s; prefill from %s, decode up to %s", exact(m.ttft), exact(m.total),
-			human.Percent(prefillFrom), human.Percent(decodeUpTo)), human.Percent(m.share())+": "+phase(m.share()))
+		e.step(e.Text("decode"), e.Sprintf("total − TTFT = %s − %s", exact(m.total), exact(m.ttft)), exact(m.decode))
+		e.step(e.Text("prefill share"), e.Sprintf("TTFT / total = %s / %s; prefill from %s, decode up to %s", exact(m.ttft), exact(m.total),
+			human.Percent(prefillFrom), human.Percent(decodeUpTo)), human.Percent(m.share())+e.Text(": ")+e.Word(phase(m.share())))
 	default:
-		e.step("decode", "needs a TTFT and a total", human.Undefined)
+		e.step(e.Text("decode"), e.Text("needs a TTFT and a total"), human.Undefined)
 	}
 }
 
@@ -112,27 +114,27 @@ func (e *Explanation) rates(r *record.Request, m *metrics) {
 	n := m.decodeTokens
 	switch {
 	case !n.Known:
-		e.step("decode tokens", "the log does not tell", human.Undefined)
+		e.step(e.Text("decode tokens"), e.Text("the log does not tell"), human.Undefined)
 	case n.N != r.Output.N:
-		e.step("decode tokens", fmt.Sprintf("output − hidden reasoning before the first visible token = %s − %s", human.Count(r.Output.N), human.Count(r.Reasoning.N)), human.Count(n.N))
+		e.step(e.Text("decode tokens"), e.Sprintf("output − hidden reasoning before the first visible token = %s − %s", human.Count(r.Output.N), human.Count(r.Reasoning.N)), human.Count(n.N))
 	default:
-		e.step("decode tokens", "all generated tokens, reasoning included", human.Count(n.N))
+		e.step(e.Text("decode tokens"), e.Text("all generated tokens, reasoning included"), human.Count(n.N))
 	}
 	if !m.hasTPS {
-		e.step("TPS", "needs at least one token and a decode time above 0", human.Undefined)
+		e.step("TPS", e.Text("needs at least one token and a decode time above 0"), human.Undefined)
 		return
 	}
 	relative := 1/float64(n.N) + 1/milliseconds(m.decode)
-	e.step("TPS", fmt.Sprintf("decode tokens / decode = %s / %s; error 1/%d + 1/%s = %s", human.Count(n.N), exact(m.decode), n.N,
+	e.step("TPS", e.Sprintf("decode tokens / decode = %s / %s; error 1/%d + 1/%s = %s", human.Count(n.N), exact(m.decode), n.N,
 		strconv.FormatFloat(milliseconds(m.decode), 'f', -1, 64), human.Percent(relative)), human.Rate(m.tps)+" "+human.RelativeError(relative))
 	if m.hasTPOT {
-		e.step("TPOT", fmt.Sprintf("decode / (decode tokens − 1) = %s / %s", exact(m.decode), human.Count(n.N-1)), human.Duration(m.tpot()))
+		e.step("TPOT", e.Sprintf("decode / (decode tokens − 1) = %s / %s", exact(m.decode), human.Count(n.N-1)), human.Duration(m.tpot()))
 	}
 	if r.HasReportedTPS {
-		e.step("TPS as the log prints it", "kept beside, never used", human.Rate(r.ReportedTPS))
+		e.step(e.Text("TPS as the log prints it"), e.Text("kept beside, never used"), human.Rate(r.ReportedTPS))
 	}
 	if n, ok := uncachedTokens(r); ok && m.hasTTFT && m.ttft > 0 {
-		e.step("prefill rate", fmt.Sprintf("(input − cached) / TTFT = %s / %s; a lower bound, since TTFT holds queue and network", human.Count(n), exact(m.ttft)),
+		e.step(e.Text("prefill rate"), e.Sprintf("(input − cached) / TTFT = %s / %s; a lower bound, since TTFT holds queue and network", human.Count(n), exact(m.ttft)),
 			"≥ "+human.Rate(float64(n)/m.ttft.Seconds()))
 	}
 }
@@ -146,78 +148,78 @@ func uncachedTokens(r *record.Request) (int64, bool) {
 
 func (e *Explanation) judgement(r *record.Request, m *metrics, o *Options) {
 	for _, f := range m.flags.list() {
-		e.step("flag "+string(f), flagReason(f, m, o), flagEffect(f))
+		e.step(e.Sprintf("flag %s", f), e.flagReason(f, m, o), e.flagEffect(f))
 	}
 	if r.Status != record.OK {
-		why := "it is counted and in no figure"
+		why := e.Text("it is counted and in no figure")
 		if r.Error.HTTPStatus != 0 {
-			why += fmt.Sprintf("; HTTP status %d", r.Error.HTTPStatus)
+			why += e.Sprintf("; HTTP status %d", r.Error.HTTPStatus)
 		}
-		e.step("status", why, r.Status.String())
+		e.step(e.Text("status"), why, e.Word(r.Status.String()))
 	}
 	if r.Retries > 0 {
-		e.step("retries", "attempts that failed before; their time is inside TTFT and total", human.Count(r.Retries))
+		e.step(e.Text("retries"), e.Text("attempts that failed before; their time is inside TTFT and total"), human.Count(r.Retries))
 	}
-	result := "missed"
+	result := e.Text("missed")
 	if m.meets(o) {
-		result = "met"
+		result = e.Text("met")
 	}
 	if r.Status != record.Warmup {
-		e.step("limits", fmt.Sprintf("TTFT ≤ %s; TPS ≥ %s where it is clean", human.Limit(milliseconds(o.SLO.TTFT)), human.LimitRate(o.SLO.TPS)), result)
+		e.step(e.Text("limits"), e.Sprintf("TTFT ≤ %s; TPS ≥ %s where it is clean", human.Limit(milliseconds(o.SLO.TTFT)), human.LimitRate(o.SLO.TPS)), result)
 	}
 }
 
-func flagReason(f Flag, m *metrics, o *Options) string {
+func (e *Explanation) flagReason(f Flag, m *metrics, o *Options) string {
 	switch f {
 	case FewTokens:
-		return fmt.Sprintf("%s decode tokens, %s are needed for a rate that is not chance", human.Count(m.decodeTokens.N), human.Count(o.MinTokens))
+		return e.Sprintf("%s decode tokens, %s are needed for a rate that is not chance", human.Count(m.decodeTokens.N), human.Count(o.MinTokens))
 	case ShortDecode:
-		return fmt.Sprintf("decode of %s, %s are needed", exact(m.decode), exact(minDecode))
+		return e.Sprintf("decode of %s, %s are needed", exact(m.decode), exact(minDecode))
 	case Burst:
 		if m.hasTPS {
-			return fmt.Sprintf("%s: no model streams faster than %d tok/s, so the answer came in one piece", human.Rate(m.tps), maxTPS)
+			return e.Sprintf("%s: no model streams faster than %d tok/s, so the answer came in one piece", human.Rate(m.tps), maxTPS)
 		}
-		return "the first token came with the last: the answer came in one piece"
+		return e.Text("the first token came with the last: the answer came in one piece")
 	case SlowStart:
-		return fmt.Sprintf("TTFT of %s, the limit is %s", human.Duration(milliseconds(m.ttft)), human.Limit(milliseconds(o.SLO.TTFT)))
+		return e.Sprintf("TTFT of %s, the limit is %s", human.Duration(milliseconds(m.ttft)), human.Limit(milliseconds(o.SLO.TTFT)))
 	case SlowStream:
-		return fmt.Sprintf("%s, the limit is %s", human.Rate(m.tps), human.LimitRate(o.SLO.TPS))
+		return e.Sprintf("%s, the limit is %s", human.Rate(m.tps), human.LimitRate(o.SLO.TPS))
 	case TPSMismatch:
-		return "the printed and the derived rate differ by more than 5 % and 0.1 tok/s"
+		return e.Text("the printed and the derived rate differ by more than 5 % and 0.1 tok/s")
 	case TTFTAfterTotal:
-		return "the TTFT is greater than the total"
+		return e.Text("the TTFT is greater than the total")
 	case NoTTFT, NoTotal, NoTokens:
-		return "the field is missing or says unknown"
+		return e.Text("the field is missing or says unknown")
 	}
-	return "as the log tells"
+	return e.Text("as the log tells")
 }
 
-func flagEffect(f Flag) string {
+func (e *Explanation) flagEffect(f Flag) string {
 	switch f {
 	case FewTokens, ShortDecode:
-		return "out of clean TPS, TPOT"
+		return e.Text("out of clean TPS, TPOT")
 	case Burst:
-		return "out of TTFT, clean TPS, TPOT"
+		return e.Text("out of TTFT, clean TPS, TPOT")
 	case SlowStart, SlowStream, TPSMismatch:
-		return "stays in"
+		return e.Text("stays in")
 	case NoTTFT, NoTotal, NoTokens, TTFTAfterTotal:
-		return "its metrics are undefined"
+		return e.Text("its metrics are undefined")
 	}
-	return "only counted"
+	return e.Text("only counted")
 }
 
 // requestPhases lays a request on a timeline, from the offset at on.
-func requestPhases(r *record.Request, m *metrics, label string, at time.Duration) []Phase {
+func requestPhases(r *record.Request, m *metrics, label string, at time.Duration, l lang.Language) []Phase {
 	if r.Total <= 0 {
 		return nil
 	}
 	if !m.hasShare {
-		return []Phase{{KindModel, label + "split unknown", at, at + r.Total}}
+		return []Phase{{KindModel, label + l.Text("split unknown"), at, at + r.Total}}
 	}
 	first := at + m.ttft
-	name := "until the first token"
+	name := l.Text("until the first token")
 	if r.FirstVisible {
-		name = "until the first visible token"
+		name = l.Text("until the first visible token")
 	}
 	p := []Phase{{KindPrefill, label + name, at, first}}
 	if !m.hasDecode {
@@ -227,14 +229,14 @@ func requestPhases(r *record.Request, m *metrics, label string, at time.Duration
 	if reasoned := r.Reasoning.N; !r.FirstVisible && reasoned > 0 && reasoned <= n {
 		// No log tells when reasoning ended: the tokens come at one rate.
 		until := first + time.Duration(float64(m.decode)*float64(reasoned)/float64(n))
-		p = append(p, Phase{KindReasoning, label + "≈ " + human.Plural(reasoned, "token") + " of hidden reasoning", first, until})
+		p = append(p, Phase{KindReasoning, label + l.Sprintf("≈ %s of hidden reasoning", lang.Plural(l, reasoned, "token")), first, until})
 		if first, n = until, n-reasoned; n == 0 {
 			return p
 		}
 	}
-	tokens := "tokens unknown"
+	tokens := l.Text("tokens unknown")
 	if r.Output.Known {
-		tokens = human.Plural(n, "token")
+		tokens = lang.Plural(l, n, "token")
 	}
 	return append(p, Phase{KindDecode, label + tokens, first, end})
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"codexlag/analyze/lang"
 	"codexlag/parse/record"
 )
 
@@ -58,6 +59,8 @@ type OptionsOut struct {
 	Timezone    string    `json:"timezone"`
 	SLO         SLOLimits `json:"slo"`
 	By          []string  `json:"by"`
+	// Language is that of the sentences, and to be that of the pages.
+	Language lang.Language `json:"-"`
 }
 
 // SLOLimits are the limits that a request must keep.

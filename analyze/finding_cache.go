@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -39,14 +38,14 @@ func cacheMisses(f *facts) []found {
 	title, severity := "", SeverityInfo
 	slower, stake := f.missesAreSlower()
 	if slower != "" {
-		title, severity = "Requests that miss the prompt cache start later", f.startSeverity()
+		title, severity = f.Text("Requests that miss the prompt cache start later"), f.startSeverity()
 		evidence = append(evidence, slower)
 	}
 	lost := f.lostPrefixes()
 	if lost.n >= minLost {
 		evidence = append(evidence, f.lostEvidence(lost))
 		if title == "" {
-			title = "The prompt cache stops hitting in mid-session"
+			title = f.Text("The prompt cache stops hitting in mid-session")
 			stake = lost.waited
 		}
 		severity = SeverityWarn
@@ -54,8 +53,8 @@ func cacheMisses(f *facts) []found {
 	if len(evidence) == 0 {
 		return nil
 	}
-	return one(severity, "cache_misses", stake, title, strings.Join(evidence, ". "),
-		"Keep the beginning of the prompt the same: don't change model, tools, MCP servers or instructions in mid-session, put what varies at the end, and go on before the cache expires")
+	return one(severity, "cache_misses", stake, title, strings.Join(evidence, f.Text(". ")),
+		f.Text("Keep the beginning of the prompt the same: don't change model, tools, MCP servers or instructions in mid-session, put what varies at the end, and go on before the cache expires"))
 }
 
 // missesAreSlower compares TTFT at low and at high cache hits within the most
@@ -83,8 +82,8 @@ func (f *facts) missesAreSlower() (evidence string, stake int64) {
 	for _, v := range low {
 		stake += int64(1000 * max(0, v-c.ma))
 	}
-	return fmt.Sprintf("TTFT p50%s is %s where less than %s of the prompt came from the cache (n=%d), %s where at least %s did (n=%d): %s, %s",
-		of(model), human.Duration(c.mb), human.Percent(lowHit), c.b.n(), human.Duration(c.ma), human.Percent(highHit), c.a.n(), times(c.factor()), human.PValue(c.p())), stake
+	return f.Sprintf("TTFT p50%s is %s where less than %s of the prompt came from the cache (n=%d), %s where at least %s did (n=%d): %s, %s",
+		f.of(model), human.Duration(c.mb), human.Percent(lowHit), c.b.n(), human.Duration(c.ma), human.Percent(highHit), c.a.n(), times(c.factor()), human.PValue(c.p())), stake
 }
 
 // lostPrefixes are the requests of a session whose prefix had been hitting
@@ -128,17 +127,17 @@ func (f *facts) lostPrefixes() (l lostPrefixes) {
 }
 
 func (f *facts) lostEvidence(l lostPrefixes) string {
-	s := fmt.Sprintf("In %s the cache hit fell from at least %s of the prompt to below %s, though it had not become shorter: about %s tokens were read again",
+	s := f.Sprintf("In %s the cache hit fell from at least %s of the prompt to below %s, though it had not become shorter: about %s tokens were read again",
 		f.requests(l.n), human.Percent(wasHitting), human.Percent(nearNothing), human.Count(int64(float64(l.again)/f.share)))
 	var why []string
 	if l.model > 0 {
-		why = append(why, fmt.Sprintf("%d after a change of model", l.model))
+		why = append(why, f.Sprintf("%d after a change of model", l.model))
 	}
 	if l.paused > 0 {
-		why = append(why, fmt.Sprintf("%d after a pause of more than %s", l.paused, human.Limit(milliseconds(cacheLife))))
+		why = append(why, f.Sprintf("%d after a pause of more than %s", l.paused, human.Limit(milliseconds(cacheLife))))
 	}
 	if len(why) > 0 {
-		s += " (" + strings.Join(why, ", ") + ")"
+		s += f.Sprintf(" (%s)", strings.Join(why, f.Text(", ")))
 	}
 	return s
 }

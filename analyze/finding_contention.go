@@ -1,8 +1,6 @@
 package analyze
 
 import (
-	"fmt"
-
 	"codexlag/analyze/human"
 )
 
@@ -40,10 +38,10 @@ func contention(f *facts) []found {
 		return nil
 	}
 	stake := int64((1 - c.factor()) * float64(decode))
-	return one(SeverityWarn, "contention", stake, "Tokens come more slowly while several requests are in flight",
-		fmt.Sprintf("TPS p50%s is %s alone (n=%d), %s with three or more in flight (n=%d): %s, %s",
-			of(model), human.Rate(c.ma), c.a.n(), human.Rate(c.mb), c.b.n(), human.Change(c.factor()-1), human.PValue(c.p())),
-		"That is contention, not a slow model: run fewer sessions or sub-agents at once, or ask for more capacity where they share a gateway or a tier")
+	return one(SeverityWarn, "contention", stake, f.Text("Tokens come more slowly while several requests are in flight"),
+		f.Sprintf("TPS p50%s is %s alone (n=%d), %s with three or more in flight (n=%d): %s, %s",
+			f.of(model), human.Rate(c.ma), c.a.n(), human.Rate(c.mb), c.b.n(), human.Change(c.factor()-1), human.PValue(c.p())),
+		f.Text("That is contention, not a slow model: run fewer sessions or sub-agents at once, or ask for more capacity where they share a gateway or a tier"))
 }
 
 // crowdedModel returns the model with the most rates whose neighbours are known.
@@ -64,7 +62,7 @@ func (f *facts) contentionUnknown(c *contrast) []found {
 	if c.b.n() < minMedian || f.all.TPS.Pooled == nil || *f.all.TPS.Pooled >= f.options.SLO.TPS {
 		return nil
 	}
-	return inconclusive("contention", "is it the model or too much at once?",
-		fmt.Sprintf("%d requests ran with three or more in flight, only %d alone (%d are needed)", c.b.n(), c.a.n(), minMedian),
-		"Run some requests one after the other and compare")
+	return f.inconclusive("contention", f.Text("is it the model or too much at once?"),
+		f.Sprintf("%d requests ran with three or more in flight, only %d alone (%d are needed)", c.b.n(), c.a.n(), minMedian),
+		f.Text("Run some requests one after the other and compare"))
 }

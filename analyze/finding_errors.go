@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 	"codexlag/parse/record"
 )
 
@@ -33,7 +34,7 @@ func (f *facts) failureSeverity(n int) string {
 
 // ofAll writes how many of all requests so many rows stand for.
 func (f *facts) ofAll(n int) string {
-	return fmt.Sprintf("%s of %s (%s)", f.count(n), human.Plural(f.all.Requests, "request"), human.Percent(float64(n)/float64(len(f.rows))))
+	return f.Sprintf("%s of %s (%s)", f.count(n), lang.Plural(f.Language, f.all.Requests, "request"), human.Percent(float64(n)/float64(len(f.rows))))
 }
 
 func status(code int16) func(*row) bool { return func(w *row) bool { return w.httpStatus == code } }
@@ -43,9 +44,9 @@ func http401(f *facts) []found {
 	if n == 0 {
 		return nil
 	}
-	return one(SeverityBad, "http_401", waited, "The key is not accepted (HTTP 401)",
-		"Refused: "+f.ofAll(n),
-		"Check that the key is complete, without a stray blank or line break, not revoked, and that it belongs to the provider of the base URL; codex login makes a new one")
+	return one(SeverityBad, "http_401", waited, f.Text("The key is not accepted (HTTP 401)"),
+		f.Sprintf("Refused: %s", f.ofAll(n)),
+		f.Text("Check that the key is complete, without a stray blank or line break, not revoked, and that it belongs to the provider of the base URL; codex login makes a new one"))
 }
 
 func http404(f *facts) []found {
@@ -53,9 +54,9 @@ func http404(f *facts) []found {
 	if n == 0 {
 		return nil
 	}
-	return one(SeverityBad, "http_404", waited, "The address or the model does not exist (HTTP 404)",
-		"Not found: "+f.ofAll(n),
-		"Look at base_url of the provider: /v1 is missing there, or it is in it twice; then at the spelling of the model's name")
+	return one(SeverityBad, "http_404", waited, f.Text("The address or the model does not exist (HTTP 404)"),
+		f.Sprintf("Not found: %s", f.ofAll(n)),
+		f.Text("Look at base_url of the provider: /v1 is missing there, or it is in it twice; then at the spelling of the model's name"))
 }
 
 func http429(f *facts) []found {
@@ -63,9 +64,9 @@ func http429(f *facts) []found {
 	if n == 0 {
 		return nil
 	}
-	return one(f.failureSeverity(n), "http_429", waited, "Requests run into the rate limit (HTTP 429)",
-		"Turned away: "+f.ofAll(n),
-		"Run fewer sessions at once, shorten the context (limits count tokens too), wait as long as the answer says, or ask for a higher limit")
+	return one(f.failureSeverity(n), "http_429", waited, f.Text("Requests run into the rate limit (HTTP 429)"),
+		f.Sprintf("Turned away: %s", f.ofAll(n)),
+		f.Text("Run fewer sessions at once, shorten the context (limits count tokens too), wait as long as the answer says, or ask for a higher limit"))
 }
 
 func http5xx(f *facts) []found {
@@ -73,9 +74,9 @@ func http5xx(f *facts) []found {
 	if n == 0 {
 		return nil
 	}
-	return one(f.failureSeverity(n), "http_5xx", waited, "The server fails (HTTP 5xx)",
-		"Failed at the server: "+f.ofAll(n)+f.codes(500, 599),
-		"Nothing at this end makes that faster: compare the times with the provider's status page, and ask whoever runs the gateway if one is in between")
+	return one(f.failureSeverity(n), "http_5xx", waited, f.Text("The server fails (HTTP 5xx)"),
+		f.Sprintf("Failed at the server: %s%s", f.ofAll(n), f.codes(500, 599)),
+		f.Text("Nothing at this end makes that faster: compare the times with the provider's status page, and ask whoever runs the gateway if one is in between"))
 }
 
 // codes lists the HTTP statuses of failed requests in a range, most frequent first.
@@ -98,9 +99,9 @@ func (f *facts) codes(from, to int16) string {
 	})
 	s := ""
 	for i, c := range codes {
-		sep := ", "
+		sep := f.Text(", ")
 		if i == 0 {
-			sep = "; HTTP "
+			sep = f.Text("; HTTP ")
 		}
 		s += fmt.Sprintf("%s%d (%s×)", sep, c, human.Count(f.scaled(n[c])))
 	}
@@ -114,12 +115,12 @@ func timeouts(f *facts) []found {
 	if n == 0 {
 		return nil
 	}
-	evidence := "Timed out: " + f.ofAll(n)
+	evidence := f.Sprintf("Timed out: %s", f.ofAll(n))
 	if waited > 0 {
-		evidence += fmt.Sprintf(", after %s of waiting in all", human.Duration(float64(waited)/1000/f.share))
+		evidence += f.Sprintf(", after %s of waiting in all", human.Duration(float64(waited)/1000/f.share))
 	}
-	return one(f.failureSeverity(n), "timeouts", waited, "Requests time out", evidence,
-		"See whether the answers would have been long (then raise the time-out: stream_idle_timeout_ms of the provider in config.toml, and that of any gateway) or never began (then look at the network and the queue)")
+	return one(f.failureSeverity(n), "timeouts", waited, f.Text("Requests time out"), evidence,
+		f.Text("See whether the answers would have been long (then raise the time-out: stream_idle_timeout_ms of the provider in config.toml, and that of any gateway) or never began (then look at the network and the queue)"))
 }
 
 // droppedStreams tells of connections that broke, and of attempts before the
@@ -147,16 +148,16 @@ func droppedStreams(f *facts) []found {
 	}
 	evidence, severity := "", SeverityInfo
 	if n > 0 {
-		evidence = "Connection lost: " + f.ofAll(n)
+		evidence = f.Sprintf("Connection lost: %s", f.ofAll(n))
 		severity = f.failureSeverity(n)
 	}
 	if retried > 0 {
 		if evidence != "" {
-			evidence += "; "
+			evidence += f.Text("; ")
 		}
-		evidence += fmt.Sprintf("%s before the attempt that worked, in %s", human.Plural(f.scaled(retries), "failed attempt"), f.requests(retried))
+		evidence += f.Sprintf("%s before the attempt that worked, in %s", lang.Plural(f.Language, f.scaled(retries), "failed attempt"), f.requests(retried))
 		if c, ok := contrasted(at1, again, MinTest); ok {
-			evidence += fmt.Sprintf("; TTFT p50 is %s with retries (n=%d) and %s without (n=%d)", human.Duration(c.mb), c.b.n(), human.Duration(c.ma), c.a.n())
+			evidence += f.Sprintf("; TTFT p50 is %s with retries (n=%d) and %s without (n=%d)", human.Duration(c.mb), c.b.n(), human.Duration(c.ma), c.a.n())
 			if c.factor() >= notable && c.p() < Alpha {
 				severity = SeverityWarn
 			}
@@ -165,8 +166,8 @@ func droppedStreams(f *facts) []found {
 	if evidence == "" {
 		return nil
 	}
-	return one(severity, "dropped_streams", waited, "Connections break or are tried again", evidence,
-		"A retry waits inside TTFT, so it looks like a slow model: check proxy, VPN and Wi-Fi, and idle limits of a gateway on long streams")
+	return one(severity, "dropped_streams", waited, f.Text("Connections break or are tried again"), evidence,
+		f.Text("A retry waits inside TTFT, so it looks like a slow model: check proxy, VPN and Wi-Fi, and idle limits of a gateway on long streams"))
 }
 
 const (
@@ -208,8 +209,8 @@ func commonCeiling(f *facts) []found {
 			}
 		}
 	}
-	return one(SeverityWarn, "common_ceiling", waited, "Requests end at a common ceiling of "+human.Duration(top),
-		fmt.Sprintf("%s end between %s and %s, %d of them not completed; p90 of the other %d is %s",
+	return one(SeverityWarn, "common_ceiling", waited, f.Sprintf("Requests end at a common ceiling of %s", human.Duration(top)),
+		f.Sprintf("%s end between %s and %s, %d of them not completed; p90 of the other %d is %s",
 			f.requests(n), human.Duration(x[at]), human.Duration(top), f.scaled(unfinished), f.scaled(below.n()), human.Duration(below.quantile(90))),
-		"That is a time-out, not a speed: find whose it is (client, gateway, proxy; for Codex stream_idle_timeout_ms of the provider) and raise it, or ask for shorter answers")
+		f.Text("That is a time-out, not a speed: find whose it is (client, gateway, proxy; for Codex stream_idle_timeout_ms of the provider) and raise it, or ask for shorter answers"))
 }

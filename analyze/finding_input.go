@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,23 +75,23 @@ func (f *facts) compareInputs(long, short []*row) []found {
 	const id = "long_input_no_difference"
 	c, ok := contrasted(values(short, (*row).firstToken), values(long, (*row).firstToken), minInput)
 	if !ok {
-		return inconclusive(id, "does the long input start later than the short one?",
-			fmt.Sprintf("%d requests with a TTFT have a long input, %d a short one; %d of each are needed", c.b.n(), c.a.n(), minInput),
-			"Repeat both a few times")
+		return f.inconclusive(id, f.Text("does the long input start later than the short one?"),
+			f.Sprintf("%d requests with a TTFT have a long input, %d a short one; %d of each are needed", c.b.n(), c.a.n(), minInput),
+			f.Text("Repeat both a few times"))
 	}
-	evidence := fmt.Sprintf("TTFT p50 is %s for long input (n=%d) and %s for short (n=%d), %s%s",
-		human.Duration(c.mb), c.b.n(), human.Duration(c.ma), c.a.n(), human.PValue(c.p()), inputSizes(long, short))
+	evidence := f.Sprintf("TTFT p50 is %s for long input (n=%d) and %s for short (n=%d), %s%s",
+		human.Duration(c.mb), c.b.n(), human.Duration(c.ma), c.a.n(), human.PValue(c.p()), f.inputSizes(long, short))
 	switch {
 	case c.factor() >= sameStart && c.p() < Alpha:
 		return nil
 	case c.factor() >= sameStart:
-		return inconclusive(id, "does the long input start later than the short one?", evidence, "Repeat both a few times more: the two overlap too much for so few requests")
+		return f.inconclusive(id, f.Text("does the long input start later than the short one?"), evidence, f.Text("Repeat both a few times more: the two overlap too much for so few requests"))
 	}
-	advice := "The input is too short to show in TTFT: use several thousand tokens, and begin each prompt differently so that it does not come from the cache"
+	advice := f.Text("The input is too short to show in TTFT: use several thousand tokens, and begin each prompt differently so that it does not come from the cache")
 	if p := uncachedOf(long); p.n() > 0 && p.quantile(50) >= longPrompt {
-		advice = "The input is long enough, so the prompt is not what the first token waits for: look at queue, network and gateway"
+		advice = f.Text("The input is long enough, so the prompt is not what the first token waits for: look at queue, network and gateway")
 	}
-	return one(SeverityInfo, id, 0, "The long input makes no difference to TTFT", evidence, advice)
+	return one(SeverityInfo, id, 0, f.Text("The long input makes no difference to TTFT"), evidence, advice)
 }
 
 func uncachedOf(rows []*row) *sample {
@@ -103,12 +102,12 @@ func uncachedOf(rows []*row) *sample {
 }
 
 // inputSizes says how long the inputs are, where that is known.
-func inputSizes(long, short []*row) string {
+func (f *facts) inputSizes(long, short []*row) string {
 	l, s := uncachedOf(long), uncachedOf(short)
 	if l.n() == 0 || s.n() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; uncached prompt tokens at the median: %s against %s", human.Quantity(l.quantile(50)), human.Quantity(s.quantile(50)))
+	return f.Sprintf("; uncached prompt tokens at the median: %s against %s", human.Quantity(l.quantile(50)), human.Quantity(s.quantile(50)))
 }
 
 // shortPrompts tells that TTFT does not grow with the prompt because none is

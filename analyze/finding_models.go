@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"fmt"
 	"slices"
 
 	"codexlag/analyze/human"
@@ -43,9 +42,9 @@ func modelsDiffer(f *facts) []found {
 		return nil
 	}
 	side := func(name string) string {
-		return fmt.Sprintf("%s %s (n=%d)", name, human.Rate(rates[name].quantile(50)), rates[name].n())
+		return f.Sprintf("%s %s (n=%d)", name, human.Rate(rates[name].quantile(50)), rates[name].n())
 	}
-	return one(SeverityInfo, "models_differ", 0, "Models of different speed are in one report",
-		fmt.Sprintf("TPS p50: %s, %s; figures over all mix them", side(fast), side(slow)),
-		"Look at them apart: --by model, or --model NAME")
+	return one(SeverityInfo, "models_differ", 0, f.Text("Models of different speed are in one report"),
+		f.Sprintf("TPS p50: %s, %s; figures over all mix them", side(fast), side(slow)),
+		f.Text("Look at them apart: --by model, or --model NAME"))
 }

@@ -1,9 +1,8 @@
 package analyze
 
 import (
-	"fmt"
-
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 	"codexlag/parse/record"
 )
 
@@ -15,9 +14,9 @@ func fewClean(f *facts) []found {
 		if f.all.Time.Requests == 0 {
 			return nil // no first token: that is said elsewhere
 		}
-		return inconclusive(id, "how fast do the tokens come?",
-			fmt.Sprintf("None of %s with a TTFT and a total has both a token count and a time to generate them in", human.Plural(f.all.Time.Requests, "request")),
-			"Log the generated tokens of each request (completion_tokens or output_tokens)")
+		return f.inconclusive(id, f.Text("how fast do the tokens come?"),
+			f.Sprintf("None of %s with a TTFT and a total has both a token count and a time to generate them in", lang.Plural(f.Language, f.all.Time.Requests, "request")),
+			f.Text("Log the generated tokens of each request (completion_tokens or output_tokens)"))
 	}
 	clean := 0
 	if t.Clean != nil {
@@ -26,21 +25,21 @@ func fewClean(f *facts) []found {
 	if clean >= minClean {
 		return nil
 	}
-	title := "Too few clean samples of the output rate"
+	title := f.Text("Too few clean samples of the output rate")
 	if clean == 0 {
-		title = "No clean sample of the output rate"
+		title = f.Text("No clean sample of the output rate")
 	}
 	return one(SeverityInfo, id, 0, title,
-		fmt.Sprintf("%s of %s with a rate generated at least %s tokens in at least %s, %d are needed for a median with an interval: until then go by the pooled rate",
-			human.Count(clean), human.Plural(t.All.N, "request"), human.Count(f.options.MinTokens), human.Limit(milliseconds(minDecode)), minClean),
-		fmt.Sprintf("Measure %d more with answers of at least %s tokens (--min-tokens); a p90 means something from %d on, a p99 from %d on",
+		f.Sprintf("%s of %s with a rate generated at least %s tokens in at least %s, %d are needed for a median with an interval: until then go by the pooled rate",
+			human.Count(clean), lang.Plural(f.Language, t.All.N, "request"), human.Count(f.options.MinTokens), human.Limit(milliseconds(minDecode)), minClean),
+		f.Sprintf("Measure %d more with answers of at least %s tokens (--min-tokens); a p90 means something from %d on, a p99 from %d on",
 			minClean-clean, human.Count(f.options.MinTokens), SamplesFor(90), SamplesFor(99)))
 }
 
 // howToLog tells by the formats that were read what to switch on.
 var howToLog = []struct{ format, advice string }{
-	{string(record.FormatRequest), "In request lines log first_token_ms beside total_ms"},
-	{"codex", "For Codex run RUST_LOG=codex_otel=info codex exec … 2> trace.log, or RUST_LOG=codex_otel=info codex -c log_dir=DIR for the TUI, and give codexlag that log too (ttft_ms is in there from about 0.143 on; Codex has no --verbose)"},
+	{string(record.FormatRequest), lang.Mark("In request lines log first_token_ms beside total_ms")},
+	{"codex", lang.Mark("For Codex run RUST_LOG=codex_otel=info codex exec … 2> trace.log, or RUST_LOG=codex_otel=info codex -c log_dir=DIR for the TUI, and give codexlag that log too (ttft_ms is in there from about 0.143 on; Codex has no --verbose)")},
 }
 
 // noFirstToken tells how to get the TTFTs that most requests lack.
@@ -64,15 +63,15 @@ func noFirstToken(f *facts) []found {
 	if 2*without <= completed {
 		return nil
 	}
-	evidence := fmt.Sprintf("%s of %s that completed tell no first token", f.count(without), f.requests(completed))
+	evidence := f.Sprintf("%s of %s that completed tell no first token", f.count(without), f.requests(completed))
 	if bound > 0 {
-		evidence += fmt.Sprintf("; for %s an upper limit is known, which is no TTFT", f.count(bound))
+		evidence += f.Sprintf("; for %s an upper limit is known, which is no TTFT", f.count(bound))
 	}
 	severity := SeverityWarn
 	if f.all.RequestModel != nil {
 		severity = SeverityInfo // the model splits them
 	}
-	return one(severity, "no_first_token", waited, "Most requests don't tell when their first token came", evidence, f.whatToLog())
+	return one(severity, "no_first_token", waited, f.Text("Most requests don't tell when their first token came"), evidence, f.whatToLog())
 }
 
 func (f *facts) whatToLog() string {
@@ -83,11 +82,11 @@ func (f *facts) whatToLog() string {
 	}
 	switch {
 	case requestLines && !codex:
-		return howToLog[0].advice
+		return f.Word(howToLog[0].advice)
 	case codex && !requestLines:
-		return howToLog[1].advice
+		return f.Word(howToLog[1].advice)
 	}
-	return howToLog[0].advice + ". " + howToLog[1].advice
+	return f.Word(howToLog[0].advice) + f.Text(". ") + f.Word(howToLog[1].advice)
 }
 
 const (
@@ -101,10 +100,10 @@ func tokenMismatch(f *facts) []found {
 	if n == 0 || n < minMismatches && float64(n) < mismatchesPart*float64(f.all.Requests) {
 		return nil
 	}
-	return one(SeverityWarn, "token_mismatch", 0, "The rate in the log is not tokens by decode time",
-		fmt.Sprintf("In %s of %s tokens_per_sec differs by more than 5 %% from the tokens divided by total less TTFT, which is what this report goes by",
-			human.Count(n), human.Plural(f.all.Requests, "request")),
-		"See what the logger divides: the whole request instead of the decode time, prompt tokens counted as generated ones, or visible tokens without reasoning; codexlag explain FILE:LINE shows one request's arithmetic")
+	return one(SeverityWarn, "token_mismatch", 0, f.Text("The rate in the log is not tokens by decode time"),
+		f.Sprintf("In %s of %s tokens_per_sec differs by more than 5 %% from the tokens divided by total less TTFT, which is what this report goes by",
+			human.Count(n), lang.Plural(f.Language, f.all.Requests, "request")),
+		f.Text("See what the logger divides: the whole request instead of the decode time, prompt tokens counted as generated ones, or visible tokens without reasoning; codexlag explain FILE:LINE shows one request's arithmetic"))
 }
 
 // manyUnreadable: from this share of the lines on, the figures may lack much.
@@ -126,25 +125,25 @@ func unreadable(f *facts) []found {
 	if n == 0 {
 		return nil
 	}
-	severity, of := SeverityInfo, ""
+	severity, lost := SeverityInfo, lang.Plural(f.Language, n, "line")
 	if lines := f.inputs.Lines; lines > 0 {
-		of = " of " + human.Count(lines)
+		lost = f.Sprintf("%s of %s", lost, human.Count(lines))
 		if float64(n) >= manyUnreadable*float64(lines) {
 			severity = SeverityWarn
 		}
 	}
-	return one(severity, "unreadable", 0, "Some lines could not be read",
-		fmt.Sprintf("%s%s left out, mostly (%s) for this reason: %s", human.Plural(n, "line"), of, human.Count(f.quality.Skipped[why]), reasonText[why]),
-		"A cut last line is normal while Codex writes; for the rest codexlag files names the files, and --strict makes it an error")
+	return one(severity, "unreadable", 0, f.Text("Some lines could not be read"),
+		f.Sprintf("%s left out, mostly (%s) for this reason: %s", lost, human.Count(f.quality.Skipped[why]), f.Word(reasonText[why])),
+		f.Text("A cut last line is normal while Codex writes; for the rest codexlag files names the files, and --strict makes it an error"))
 }
 
 // reasonText says in words why a line cannot be read.
 var reasonText = map[record.Reason]string{
-	record.BadJSON:     "cut off or no JSON",
-	record.NotAnObject: "JSON of another shape than expected",
-	record.BadTime:     "a timestamp that is none",
-	record.NotText:     "bytes that are no text",
-	record.NoNumbers:   "a request line without a number",
-	record.TooLong:     "too long",
-	record.BadRow:      "a damaged database row",
+	record.BadJSON:     lang.Mark("cut off or no JSON"),
+	record.NotAnObject: lang.Mark("JSON of another shape than expected"),
+	record.BadTime:     lang.Mark("a timestamp that is none"),
+	record.NotText:     lang.Mark("bytes that are no text"),
+	record.NoNumbers:   lang.Mark("a request line without a number"),
+	record.TooLong:     lang.Mark("too long"),
+	record.BadRow:      lang.Mark("a damaged database row"),
 }

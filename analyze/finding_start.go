@@ -1,9 +1,8 @@
 package analyze
 
 import (
-	"fmt"
-
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 const (
@@ -47,19 +46,19 @@ func slowStart(f *facts) []found {
 			waited += int64(1000 * ms)
 		}
 	}
-	evidence := fmt.Sprintf("TTFT p50 %s", human.Duration(p50))
+	evidence := f.Sprintf("TTFT p50 %s", human.Duration(p50))
 	if s.n() >= minP90 {
-		evidence += ", p90 " + human.Duration(p90)
+		evidence += f.Sprintf(", p90 %s", human.Duration(p90))
 	}
-	evidence += fmt.Sprintf("; %s of %s wait longer than %s%s", human.Count(beyond), human.Plural(s.n(), "request"), human.Limit(limit), f.estimated())
-	return one(severity, "slow_start", waited, "Answers start late", evidence,
-		"See below and in the groups (--by model, hour, cache, input-size) whether it is the prompt, the cache, the hour or the model; where none of them is, suspect the queue or the network")
+	evidence += f.Sprintf("; %s of %s wait longer than %s%s", human.Count(beyond), lang.Plural(f.Language, s.n(), "request"), human.Limit(limit), f.estimated())
+	return one(severity, "slow_start", waited, f.Text("Answers start late"), evidence,
+		f.Text("See below and in the groups (--by model, hour, cache, input-size) whether it is the prompt, the cache, the hour or the model; where none of them is, suspect the queue or the network"))
 }
 
 // estimated adds a doubt where TTFTs come from timestamps.
 func (f *facts) estimated() string {
 	if n := f.all.TTFTQualities["estimated"]; n > 0 {
-		return fmt.Sprintf("; %s of the TTFTs estimated from timestamps", human.Count(n))
+		return f.Sprintf("; %s of the TTFTs estimated from timestamps", human.Count(n))
 	}
 	return ""
 }
@@ -94,11 +93,11 @@ func promptBound(f *facts) []found {
 		return nil
 	}
 	p := f.prompts()
-	return one(f.startSeverity(), "prompt_bound_ttft", reading, "TTFT grows with the prompt",
-		fmt.Sprintf("The tokens that are not cached explain %s of the spread of TTFT over %s: they are read at %s, on top of %s; prompts bring %s of them at the median, %s at p90",
-			human.Percent(m.Explained), human.Plural(m.Requests, "request"), human.Rate(*m.Rate), human.Duration(m.Overhead),
+	return one(f.startSeverity(), "prompt_bound_ttft", reading, f.Text("TTFT grows with the prompt"),
+		f.Sprintf("The tokens that are not cached explain %s of the spread of TTFT over %s: they are read at %s, on top of %s; prompts bring %s of them at the median, %s at p90",
+			human.Percent(m.Explained), lang.Plural(f.Language, m.Requests, "request"), human.Rate(*m.Rate), human.Duration(m.Overhead),
 			human.Quantity(p.quantile(50)), human.Quantity(p.quantile(90))),
-		"Send less: /compact or a new session for a new task, smaller files and tool outputs, fewer tools; and keep the beginning of the prompt the same so that the cache hits")
+		f.Text("Send less: /compact or a new session for a new task, smaller files and tool outputs, fewer tools; and keep the beginning of the prompt the same so that the cache hits"))
 }
 
 // overheadBound tells that TTFT is long whatever the prompt.
@@ -111,18 +110,18 @@ func overheadBound(f *facts) []found {
 	if p.n() < MinTest || p.quantile(90)-p.quantile(10) < minSpread {
 		return nil // with prompts of one size a constant part cannot be told from the prompt's
 	}
-	reading, slope := 0.0, "TTFT does not grow with them" // ms
+	reading, slope := 0.0, f.Text("TTFT does not grow with them") // ms
 	if m.Rate != nil && *m.Rate > 0 {
 		reading = 1000 * p.quantile(50) / *m.Rate
-		slope = fmt.Sprintf("reading those takes %s", human.Duration(reading))
+		slope = f.Sprintf("reading those takes %s", human.Duration(reading))
 	}
 	if reading > promptPartLow*(m.Overhead+reading) {
 		return nil
 	}
-	return one(f.startSeverity(), "overhead_bound_ttft", int64(m.Overhead*1000*float64(m.Requests)), "TTFT is long whatever the prompt",
-		fmt.Sprintf("%s pass before the first token over %s, apart from the prompt: it brings %s uncached tokens at the median, %s at p90, and %s",
-			human.Duration(m.Overhead), human.Plural(m.Requests, "request"), human.Quantity(p.quantile(50)), human.Quantity(p.quantile(90)), slope),
-		"A shorter prompt will not help. Look at the queue of the provider (other hours, another tier), at the network and any gateway or proxy, at hidden reasoning before the first token, and at set-up such as MCP servers")
+	return one(f.startSeverity(), "overhead_bound_ttft", int64(m.Overhead*1000*float64(m.Requests)), f.Text("TTFT is long whatever the prompt"),
+		f.Sprintf("%s pass before the first token over %s, apart from the prompt: it brings %s uncached tokens at the median, %s at p90, and %s",
+			human.Duration(m.Overhead), lang.Plural(f.Language, m.Requests, "request"), human.Quantity(p.quantile(50)), human.Quantity(p.quantile(90)), slope),
+		f.Text("A shorter prompt will not help. Look at the queue of the provider (other hours, another tier), at the network and any gateway or proxy, at hidden reasoning before the first token, and at set-up such as MCP servers"))
 }
 
 // startSeverity is warn where the wait for the first token matters: a large
@@ -147,9 +146,9 @@ func (f *facts) whyStartIsSlow() []found {
 	if n >= minModelled {
 		return nil // the model was tried and says nothing
 	}
-	return inconclusive("prompt_bound_ttft", "is it the prompt or the queue?",
-		fmt.Sprintf("%s of %s with a TTFT tell how long the prompt was, %d are needed", f.count(n), human.Plural(s.n(), "request"), minModelled),
-		"Log prompt_tokens and cached_tokens with first_token_ms, for prompts of different lengths")
+	return f.inconclusive("prompt_bound_ttft", f.Text("is it the prompt or the queue?"),
+		f.Sprintf("%s of %s with a TTFT tell how long the prompt was, %d are needed", f.count(n), lang.Plural(f.Language, s.n(), "request"), minModelled),
+		f.Text("Log prompt_tokens and cached_tokens with first_token_ms, for prompts of different lengths"))
 }
 
 // minModelled is from how many requests on there is a prefill model.

@@ -2,11 +2,11 @@ package analyze
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // longOutput tells that the slow tail is long, not slow.
@@ -15,10 +15,10 @@ func longOutput(f *facts) []found {
 	if t == nil || t.Cause != CauseLongOutput || t.Length < t.Delta/2 {
 		return nil
 	}
-	return one(SeverityInfo, "long_output", int64(1000*t.Length*float64(t.Requests)), "The slowest requests are long, not slow",
-		fmt.Sprintf("The slowest %s take %s longer than the others, %s of it because they generate more tokens%s",
-			human.Plural(t.Requests, "request"), human.Duration(t.Delta), human.Percent(min(1, t.Length/t.Delta)), f.thinking()),
-		"A faster model or network would change little: ask for shorter answers (a diff, not the whole file), or lower model_reasoning_effort")
+	return one(SeverityInfo, "long_output", int64(1000*t.Length*float64(t.Requests)), f.Text("The slowest requests are long, not slow"),
+		f.Sprintf("The slowest %s take %s longer than the others, %s of it because they generate more tokens%s",
+			lang.Plural(f.Language, t.Requests, "request"), human.Duration(t.Delta), human.Percent(min(1, t.Length/t.Delta)), f.thinking()),
+		f.Text("A faster model or network would change little: ask for shorter answers (a diff, not the whole file), or lower model_reasoning_effort"))
 }
 
 // thinking says which part of the output is reasoning, where that is known and much.
@@ -35,7 +35,7 @@ func (f *facts) thinking() string {
 	if output == 0 || float64(reasoning) < 0.3*float64(output) {
 		return ""
 	}
-	return fmt.Sprintf("; reasoning is %s of the output of %s", human.Percent(float64(reasoning)/float64(output)), f.requests(n))
+	return f.Sprintf("; reasoning is %s of the output of %s", human.Percent(float64(reasoning)/float64(output)), f.requests(n))
 }
 
 // A stream is how fast one model generates.
@@ -59,16 +59,17 @@ func (s *stream) enough(o *Options) bool {
 	return s.clean.n() >= minClean || s.n >= MinTest && s.tokens >= o.MinTokens && s.decode > 0
 }
 
-func (s *stream) String() string {
+// stream writes a model with its rate.
+func (f *facts) stream(s *stream) string {
 	name := s.model
 	if name == "" {
-		name = "requests without a model's name"
+		name = f.Text("requests without a model's name")
 	}
 	tps, pooled := s.rate()
 	if pooled {
-		return fmt.Sprintf("%s %s (pooled, n=%d)", name, human.Rate(tps), s.n)
+		return f.Sprintf("%s %s (pooled, n=%d)", name, human.Rate(tps), s.n)
 	}
-	return fmt.Sprintf("%s %s (median, n=%d)", name, human.Rate(tps), s.clean.n())
+	return f.Sprintf("%s %s (median, n=%d)", name, human.Rate(tps), s.clean.n())
 }
 
 // streams lists the models with a rate, those with most decode time first.
@@ -113,7 +114,7 @@ func slowStream(f *facts) []found {
 		if !s.enough(f.options) || tps >= limit {
 			continue
 		}
-		slow = append(slow, s.String())
+		slow = append(slow, f.stream(s))
 		decode += s.decode
 		if !pooled {
 			severity = SeverityBad
@@ -124,12 +125,12 @@ func slowStream(f *facts) []found {
 	}
 	more := ""
 	if len(slow) > maxNamed {
-		more = fmt.Sprintf(" and %s more", human.Count(len(slow)-maxNamed))
+		more = f.Sprintf(" and %s more", human.Count(len(slow)-maxNamed))
 		slow = slow[:maxNamed]
 	}
-	return one(severity, "slow_stream", decode, "Tokens come slowly",
-		fmt.Sprintf("Below the limit of %s: %s%s", human.LimitRate(limit), strings.Join(slow, ", "), more),
-		"Try another model or a faster tier, another time of day, and fewer sessions at once; shorter prompts do not speed up the stream")
+	return one(severity, "slow_stream", decode, f.Text("Tokens come slowly"),
+		f.Sprintf("Below the limit of %s: %s%s", human.LimitRate(limit), strings.Join(slow, f.Text(", ")), more),
+		f.Text("Try another model or a faster tier, another time of day, and fewer sessions at once; shorter prompts do not speed up the stream"))
 }
 
 const (
@@ -161,8 +162,8 @@ func bufferedStream(f *facts) []found {
 	if most {
 		severity = SeverityWarn
 	}
-	return one(severity, "buffered_stream", waited, "Answers arrive in one piece",
-		fmt.Sprintf("In %s of %s with a TTFT and a total the first token came with the last: that is not a TTFT, and they are in no TTFT, TPS or split",
+	return one(severity, "buffered_stream", waited, f.Text("Answers arrive in one piece"),
+		f.Sprintf("In %s of %s with a TTFT and a total the first token came with the last: that is not a TTFT, and they are in no TTFT, TPS or split",
 			f.count(bursts), f.requests(splits)),
-		"Something buffers the stream: switch it off in the proxy or gateway (for nginx proxy_buffering off), ask for streaming, then measure again")
+		f.Text("Something buffers the stream: switch it off in the proxy or gateway (for nginx proxy_buffering off), ask for streaming, then measure again"))
 }

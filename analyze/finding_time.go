@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // A speed is a figure that is watched over time.
@@ -241,17 +241,17 @@ func (f *facts) slowHourFinding(s *series, slow []hourly, tests int) []found {
 	for i, h := range slow {
 		stake += s.lost(h.rows, h.slowdown)
 		if i < maxNamed {
-			evidence = append(evidence, fmt.Sprintf("from %02d:00 to %02d:00 %s (n=%d, on %s) against %s in the other hours (n=%d), %s",
-				h.hour, (h.hour+1)%24, s.write(h.mb), h.b.n(), human.Plural(f.days(h.rows), "day"), s.write(h.ma), h.a.n(), human.PValue(h.p())))
+			evidence = append(evidence, f.Sprintf("from %02d:00 to %02d:00 %s (n=%d, on %s) against %s in the other hours (n=%d), %s",
+				h.hour, (h.hour+1)%24, s.write(h.mb), h.b.n(), lang.Plural(f.Language, f.days(h.rows), "day"), s.write(h.ma), h.a.n(), human.PValue(h.p())))
 		}
 	}
-	title := fmt.Sprintf("From %02d:00 to %02d:00 %s", slow[0].hour, (slow[0].hour+1)%24, s.became(slow[0].factor()))
+	title := f.Sprintf("From %02d:00 to %02d:00 %s", slow[0].hour, (slow[0].hour+1)%24, f.became(s, slow[0].factor()))
 	if more := len(slow) - 1; more > 0 {
-		title += "; " + human.Plural(more, "more hour") + " like it"
+		title += f.Sprintf("; %s like it", lang.Plural(f.Language, more, "more hour"))
 	}
 	return one(SeverityWarn, "slow_hours", stake, title,
-		fmt.Sprintf("%s p50%s: %s (%d hours tested)", s.name, of(s.model), strings.Join(evidence, "; "), tests),
-		"Move what can wait, such as batches, to other hours; where it was one day only, see whether it comes back (--by hour, --by day)")
+		f.Sprintf("%s p50%s: %s (%d hours tested)", s.name, f.of(s.model), strings.Join(evidence, f.Text("; ")), tests),
+		f.Text("Move what can wait, such as batches, to other hours; where it was one day only, see whether it comes back (--by hour, --by day)"))
 }
 
 // days counts the days that the rows, which are in order, ended on.
@@ -295,33 +295,33 @@ func (f *facts) changeOf(s *series) []found {
 	}
 	slowdown := s.slowdown(c.factor())
 	since := f.moment(after[0], s.rows)
-	evidence := fmt.Sprintf("%s p50%s was %s before (n=%d) and is %s since (n=%d): %s, %s after allowing for the %s that were tried",
-		s.name, of(s.model), s.write(c.ma), c.a.n(), s.write(c.mb), c.b.n(), human.Change(c.factor()-1), human.PValue(min(1, c.p()*float64(tried))), human.Plural(tried, "moment"))
+	evidence := f.Sprintf("%s p50%s was %s before (n=%d) and is %s since (n=%d): %s, %s after allowing for the %s that were tried",
+		s.name, f.of(s.model), s.write(c.ma), c.a.n(), s.write(c.mb), c.b.n(), human.Change(c.factor()-1), human.PValue(min(1, c.p()*float64(tried))), lang.Plural(f.Language, tried, "moment"))
 	switch {
 	case slowdown >= notable && s.holds(before, after, notable):
-		return one(SeverityWarn, "change_point", s.lost(after, slowdown), fmt.Sprintf("Since %s %s", since, s.became(c.factor())), evidence,
-			"Look at what changed then: Codex's version, model or effort, provider, network, gateway; codexlag compare --at TIME shows both sides")
+		return one(SeverityWarn, "change_point", s.lost(after, slowdown), f.Sprintf("Since %s %s", since, f.became(s, c.factor())), evidence,
+			f.Text("Look at what changed then: Codex's version, model or effort, provider, network, gateway; codexlag compare --at TIME shows both sides"))
 	case slowdown <= 1/notable && s.holds(after, before, notable):
-		return one(SeverityInfo, "change_point", 0, fmt.Sprintf("Since %s %s", since, s.became(c.factor())), evidence,
-			"Judge what was slow before by the requests since then (--since)")
+		return one(SeverityInfo, "change_point", 0, f.Sprintf("Since %s %s", since, f.became(s, c.factor())), evidence,
+			f.Text("Judge what was slow before by the requests since then (--since)"))
 	}
 	return nil
 }
 
 // became says how the figure changed: TTFT p50 is 2.1× higher.
-func (s *speed) became(factor float64) string {
+func (f *facts) became(s *series, factor float64) string {
 	if factor >= 1 {
-		return fmt.Sprintf("%s p50 is %s as high", s.name, times(factor))
+		return f.Sprintf("%s p50 is %s as high", s.name, times(factor))
 	}
-	return fmt.Sprintf("%s p50 is %s lower", s.name, human.Percent(1-factor))
+	return f.Sprintf("%s p50 is %s lower", s.name, human.Percent(1-factor))
 }
 
 // moment writes when w ended, which is what --since and --at go by, as exactly
 // as the span of the rows asks for.
 func (f *facts) moment(w *row, rows []*row) string {
-	layout := "2 January 2006"
+	layout := f.Text("2 January 2006")
 	if span := rows[len(rows)-1].end - rows[0].end; span < 3*24*time.Hour.Microseconds() {
-		layout = "2 January 2006, 15:04,"
+		layout = f.Text("2 January 2006, 15:04,")
 	}
 	return time.UnixMicro(w.end).In(f.options.Location).Format(layout)
 }

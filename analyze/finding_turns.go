@@ -1,9 +1,8 @@
 package analyze
 
 import (
-	"fmt"
-
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 const (
@@ -18,7 +17,7 @@ func (f *facts) turnPart(ms float64) (share float64, evidence string) {
 	if t.Duration == nil || t.Duration.N < minTurns || sum <= 0 {
 		return 0, ""
 	}
-	return ms / sum, fmt.Sprintf("%s of %s in %s (%s)", human.Duration(ms), human.Duration(sum), human.Plural(t.Duration.N, "turn"), human.Percent(ms/sum))
+	return ms / sum, f.Sprintf("%s of %s in %s (%s)", human.Duration(ms), human.Duration(sum), lang.Plural(f.Language, t.Duration.N, "turn"), human.Percent(ms/sum))
 }
 
 func toolsDominate(f *facts) []found {
@@ -27,9 +26,9 @@ func toolsDominate(f *facts) []found {
 	if share <= dominates {
 		return nil
 	}
-	return one(SeverityWarn, "tools_dominate", int64(1000*ms), "Tools take most of the time, not the model",
-		evidence+" went into tool calls, waits for approval inside them included",
-		"A faster model would change little: look at what the tools run (builds, tests, searches over everything), and allow commands beforehand that you always approve")
+	return one(SeverityWarn, "tools_dominate", int64(1000*ms), f.Text("Tools take most of the time, not the model"),
+		f.Sprintf("%s went into tool calls, waits for approval inside them included", evidence),
+		f.Text("A faster model would change little: look at what the tools run (builds, tests, searches over everything), and allow commands beforehand that you always approve"))
 }
 
 func waitsDominate(f *facts) []found {
@@ -38,7 +37,7 @@ func waitsDominate(f *facts) []found {
 	if share <= dominates {
 		return nil
 	}
-	return one(SeverityWarn, "waits_dominate", int64(1000*ms), "Most of the time is neither model nor tools",
-		evidence+" lie between the requests and the tool calls that the logs tell of",
-		"Look at approvals that waited for a person, retries and a queue that the logs don't show, set-up (MCP servers, hooks) and compaction")
+	return one(SeverityWarn, "waits_dominate", int64(1000*ms), f.Text("Most of the time is neither model nor tools"),
+		f.Sprintf("%s lie between the requests and the tool calls that the logs tell of", evidence),
+		f.Text("Look at approvals that waited for a person, retries and a queue that the logs don't show, set-up (MCP servers, hooks) and compaction"))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // rules are all that is looked for. The order decides between findings of the
@@ -20,6 +21,7 @@ var rules = []func(*facts) []found{
 
 // facts is what the rules look at.
 type facts struct {
+	lang.Language
 	rows       []*row  // in the order of time, whatever their status
 	population []row   // the same
 	share      float64 // of all requests that the rows hold: 1 unless there were too many to keep
@@ -67,7 +69,8 @@ func (c *Collector) facts(r *Report) *facts {
 	share, _ := c.overall.population.sampled()
 	rows := c.overall.population.ordered()
 	f := &facts{
-		rows: make([]*row, len(rows)), population: rows, share: share, all: r.Overall,
+		Language: c.options.Language,
+		rows:     make([]*row, len(rows)), population: rows, share: share, all: r.Overall,
 		ttft: &c.overall.ttft, quality: &r.Quality, inputs: &r.Inputs, options: &c.options,
 	}
 	for i := range rows {
@@ -90,8 +93,8 @@ func one(severity, id string, stake int64, title, evidence, advice string) []fou
 }
 
 // inconclusive says why there is no answer to a question that the user will ask.
-func inconclusive(id, title, evidence, advice string) []found {
-	return one(SeverityInfo, id, 0, "Inconclusive: "+title, evidence, advice)
+func (f *facts) inconclusive(id, title, evidence, advice string) []found {
+	return one(SeverityInfo, id, 0, f.Sprintf("Inconclusive: %s", title), evidence, advice)
 }
 
 // scaled turns a number of rows into one of requests.
@@ -104,9 +107,9 @@ func (f *facts) scaled(rows int) int {
 
 // requests writes how many requests so many rows stand for.
 func (f *facts) requests(rows int) string {
-	s := human.Plural(f.scaled(rows), "request")
+	s := lang.Plural(f.Language, f.scaled(rows), "request")
 	if f.share < 1 {
-		s = "about " + s
+		s = f.Sprintf("about %s", s)
 	}
 	return s
 }
@@ -115,7 +118,7 @@ func (f *facts) requests(rows int) string {
 func (f *facts) count(rows int) string {
 	s := human.Count(f.scaled(rows))
 	if f.share < 1 {
-		s = "about " + s
+		s = f.Sprintf("about %s", s)
 	}
 	return s
 }
@@ -184,11 +187,11 @@ func mostUsed(rows []*row) (model string, of []*row) {
 }
 
 // of names the model whose requests the evidence is about.
-func of(model string) string {
+func (f *facts) of(model string) string {
 	if model == "" {
 		return ""
 	}
-	return " of " + model
+	return f.Sprintf(" of %s", model)
 }
 
 // A contrast sets the values of two sets of requests against each other.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
+	"codexlag/analyze/lang/langtest"
 	"codexlag/parse/record"
 )
 
@@ -63,6 +65,8 @@ type findingCase struct {
 	model   *PrefillModel // stands in for the fitted one
 	want    string        // the severity, "inconclusive", or "" for no finding
 	says    []string      // in title, evidence and advice
+
+	language lang.Language
 }
 
 const undecided = "inconclusive"
@@ -81,13 +85,25 @@ func checkFindings(t *testing.T, id string, cases []findingCase) {
 				}
 			}
 			c.check(t, id, first)
+			c.checkChinese(t)
 		})
+	}
+}
+
+// checkChinese looks for words that nobody translated.
+func (c *findingCase) checkChinese(t *testing.T) {
+	t.Helper()
+	c.language = lang.Chinese
+	for _, f := range c.findings(c.records) {
+		if l := langtest.English(f.Title+" "+f.Evidence+" "+f.Advice, "gpt", "fast", "slow", "mini", "slug"); len(l) > 0 {
+			t.Errorf("%s: English words %q in %s %s %s", f.ID, l, f.Title, f.Evidence, f.Advice)
+		}
 	}
 }
 
 func (c *findingCase) findings(records []record.Record) []Finding {
 	o := DefaultOptions()
-	o.By = c.by
+	o.By, o.Language = c.by, c.language
 	a, b := NewCollector(o), NewCollector(o)
 	for i, r := range records {
 		if i < len(records)/3 {

@@ -1,15 +1,17 @@
 package analyze
 
 import (
-	"fmt"
-	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // A headliner puts a verdict into one or two sentences: what dominates, by how
 // much, on how many requests, and what to do.
 type headliner struct {
+	lang.Language
 	*group
 	f      *Group
 	v      *Verdict
@@ -19,17 +21,22 @@ type headliner struct {
 
 func (h *headliner) headline() string {
 	if h.f.Requests == 0 && h.f.Turns.Duration == nil {
-		return "No request was found: nothing can be said."
+		return h.Text("No request was found: nothing can be said.")
 	}
 	lead := h.outside()
 	claim, advice := h.model()
 	if lead == "" {
-		return strings.ToUpper(claim[:1]) + claim[1:] + " " + advice
+		return capital(claim) + h.Text(" ") + advice
 	}
 	if h.v.Phase == PhaseNone {
-		return lead + " " + strings.ToUpper(claim[:1]) + claim[1:]
+		return lead + h.Text(" ") + capital(claim)
 	}
-	return lead + " Within the model's part, " + claim
+	return h.Sprintf("%s Within the model's part, %s", lead, claim)
+}
+
+func capital(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
 }
 
 // outside tells that most of the time of the turns was not the model's; "" where
@@ -41,13 +48,13 @@ func (h *headliner) outside() string {
 	if sum <= 0 || t.Tool+t.Other <= sum/2 {
 		return ""
 	}
-	of := fmt.Sprintf("%s in %s", human.Duration(sum), human.Plural(t.Duration.N, "turn"))
+	of := h.Sprintf("%s in %s", human.Duration(sum), lang.Plural(h.Language, t.Duration.N, "turn"))
 	part := func(ms float64) string { return human.Percent(ms / sum) }
 	if t.Tool >= t.Other {
-		return fmt.Sprintf("Tools dominate, not the model: tools took %s of %s, waiting outside of requests and tools (approvals, queue, set-up) %s, and the model only %s.",
+		return h.Sprintf("Tools dominate, not the model: tools took %s of %s, waiting outside of requests and tools (approvals, queue, set-up) %s, and the model only %s.",
 			part(t.Tool), of, part(t.Other), part(model))
 	}
-	return fmt.Sprintf("Waiting outside of the model dominates: %s of %s went to neither requests nor tools (approvals, queue, set-up), %s to tools, and only %s to the model.",
+	return h.Sprintf("Waiting outside of the model dominates: %s of %s went to neither requests nor tools (approvals, queue, set-up), %s to tools, and only %s to the model.",
 		part(t.Other), of, part(t.Tool), part(model))
 }
 
@@ -64,21 +71,21 @@ func (h *headliner) model() (claim, advice string) {
 
 func (h *headliner) measured() (claim, advice string) {
 	share := *h.f.Time.PrefillShare
-	of := fmt.Sprintf("%s in %s", human.Duration(h.f.Time.Total), human.Plural(h.f.Time.Requests, "request"))
+	of := h.Sprintf("%s in %s", human.Duration(h.f.Time.Total), lang.Plural(h.Language, h.f.Time.Requests, "request"))
 	if both := h.bothSlowly(); both != "" {
-		return fmt.Sprintf("both are slow, the start and the stream: %s; prefill takes %s of %s, decode %s.",
+		return h.Sprintf("both are slow, the start and the stream: %s; prefill takes %s of %s, decode %s.",
 				both, human.Percent(share), of, human.Percent(1-share)),
-			"Look at what they share: the load of the model or its tier at that time, then a gateway or the network."
+			h.Text("Look at what they share: the load of the model or its tier at that time, then a gateway or the network.")
 	}
 	switch h.v.Phase {
 	case PhasePrefill:
-		return fmt.Sprintf("prefill dominates: %s of %s passed before the first token%s.", human.Percent(share), of, h.middleTTFT()),
+		return h.Sprintf("prefill dominates: %s of %s passed before the first token%s.", human.Percent(share), of, h.middleTTFT()),
 			h.advisePrefill()
 	case PhaseDecode:
-		return fmt.Sprintf("decode dominates: %s of %s went into generating tokens, at %s.", human.Percent(1-share), of, h.rate()),
+		return h.Sprintf("decode dominates: %s of %s went into generating tokens, at %s.", human.Percent(1-share), of, h.rate()),
 			h.adviseDecode(h.quoted())
 	}
-	return fmt.Sprintf("prefill and decode share the time: %s of %s passed before the first token%s, the rest generating tokens at %s.",
+	return h.Sprintf("prefill and decode share the time: %s of %s passed before the first token%s, the rest generating tokens at %s.",
 		human.Percent(share), of, h.middleTTFT(), h.rate()), h.adviseBoth()
 }
 
@@ -87,17 +94,17 @@ func (h *headliner) measured() (claim, advice string) {
 func (h *headliner) modelled() (claim, advice string) {
 	m := h.f.RequestModel
 	share := *m.PrefillShare
-	of := fmt.Sprintf("the time of %s", human.Plural(h.fits.requests, "request"))
+	of := h.Sprintf("the time of %s", lang.Plural(h.Language, h.fits.requests, "request"))
 	rate := 1000 / m.TPOT
 	switch h.v.Phase {
 	case PhasePrefill:
-		return fmt.Sprintf("prefill dominates (modelled, not measured): by their token counts, %s of %s passed before the first token.", human.Percent(share), of),
+		return h.Sprintf("prefill dominates (modelled, not measured): by their token counts, %s of %s passed before the first token.", human.Percent(share), of),
 			h.advisePrefill()
 	case PhaseDecode:
-		return fmt.Sprintf("decode dominates (modelled, not measured): by their token counts, %s of %s went into generating tokens, at %s.",
+		return h.Sprintf("decode dominates (modelled, not measured): by their token counts, %s of %s went into generating tokens, at %s.",
 			human.Percent(1-share), of, human.Rate(rate)), h.adviseDecode(&rate)
 	}
-	return fmt.Sprintf("prefill and decode share the time (modelled, not measured): by their token counts, %s of %s passed before the first token, the rest generating tokens at %s.",
+	return h.Sprintf("prefill and decode share the time (modelled, not measured): by their token counts, %s of %s passed before the first token, the rest generating tokens at %s.",
 		human.Percent(share), of, human.Rate(rate)), h.adviseBoth()
 }
 
@@ -108,17 +115,17 @@ func (h *headliner) unknown() (claim, advice string) {
 	t := &f.Turns
 	switch {
 	case t.Model > 0:
-		return fmt.Sprintf("how the model's %s in %s split into prefill and decode is not known: Codex states one TTFT a turn at most, and a turn has many requests.",
-			human.Duration(t.Model), human.Plural(t.Duration.N, "turn")), howToTrace
+		return h.Sprintf("how the model's %s in %s split into prefill and decode is not known: Codex states one TTFT a turn at most, and a turn has many requests.",
+			human.Duration(t.Model), lang.Plural(h.Language, t.Duration.N, "turn")), h.Text(howToTrace)
 	case f.Requests == 0:
-		return "no request of theirs was found: nothing can be said of the model.", howToTrace
+		return h.Text("no request of theirs was found: nothing can be said of the model."), h.Text(howToTrace)
 	case f.Requests == f.Failed+f.Aborted+f.Warmup:
-		return fmt.Sprintf("no request completed (%d failed, %d aborted, %d warm-up): there is no latency to judge.", f.Failed, f.Aborted, f.Warmup),
-			"Look at the errors first."
+		return h.Sprintf("no request completed (%d failed, %d aborted, %d warm-up): there is no latency to judge.", f.Failed, f.Aborted, f.Warmup),
+			h.Text("Look at the errors first.")
 	case f.TTFT != nil:
-		return "no request tells both its first token and its total time" + h.middleTTFT() + ": " + cannot, "Log total_ms beside first_token_ms."
+		return h.Sprintf("no request tells both its first token and its total time%s: %s", h.middleTTFT(), h.Text(cannot)), h.Text("Log total_ms beside first_token_ms.")
 	}
-	return "no request tells when its first token came: " + cannot, "Log first_token_ms, or run " + codexTrace
+	return h.Sprintf("no request tells when its first token came: %s", h.Text(cannot)), h.Text("Log first_token_ms, or run " + codexTrace)
 }
 
 const (
@@ -131,10 +138,10 @@ const (
 func (h *headliner) bothSlowly() string {
 	ttft, tps := human.Limit(milliseconds(h.limits.TTFT)), human.LimitRate(h.limits.TPS)
 	if clean := h.tpsClean.n(); clean >= minClean && 2*h.bothSlow >= clean {
-		return fmt.Sprintf("%d of the %d requests with a clean rate have both a TTFT above %s and less than %s", h.bothSlow, clean, ttft, tps)
+		return h.Sprintf("%d of the %d requests with a clean rate have both a TTFT above %s and less than %s", h.bothSlow, clean, ttft, tps)
 	}
 	if pooled := h.f.TPS.Pooled; pooled != nil && *pooled < h.limits.TPS && h.startIsSlow() {
-		return fmt.Sprintf("TTFT p50 is %s (limit %s), the pooled rate %s (limit %s)",
+		return h.Sprintf("TTFT p50 is %s (limit %s), the pooled rate %s (limit %s)",
 			human.Duration(h.ttft.quantile(50)), ttft, human.Rate(*pooled), tps)
 	}
 	return ""
@@ -154,7 +161,7 @@ func (h *headliner) middleTTFT() string {
 	if h.ttft.n() == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (TTFT p50 %s)", human.Duration(h.ttft.quantile(50)))
+	return h.Sprintf(" (TTFT p50 %s)", human.Duration(h.ttft.quantile(50)))
 }
 
 // quoted returns the group's output rate: the clean median where there are
@@ -171,34 +178,34 @@ func (h *headliner) rate() string {
 	r, clean := h.quoted(), h.tpsClean.n()
 	switch {
 	case r == nil:
-		return "an unknown rate"
+		return h.Text("an unknown rate")
 	case clean >= minClean:
-		return fmt.Sprintf("%s (median of %d clean samples)", human.Rate(*r), clean)
+		return h.Sprintf("%s (median of %d clean samples)", human.Rate(*r), clean)
 	}
-	return fmt.Sprintf("%s (pooled: only %s)", human.Rate(*r), human.Plural(clean, "clean sample"))
+	return h.Sprintf("%s (pooled: only %s)", human.Rate(*r), lang.Plural(h.Language, clean, "clean sample"))
 }
 
 // advisePrefill tells a slow start from short answers, and the prompt from what
 // passes whatever the prompt.
 func (h *headliner) advisePrefill() string {
 	if h.v.Basis == BasisMeasured && h.startsKeepLimit() {
-		return fmt.Sprintf("First tokens do come within the limit of %s: it is the answers that are short. To gain more, look at prompt length, cache hits, the queue and the network.",
+		return h.Sprintf("First tokens do come within the limit of %s: it is the answers that are short. To gain more, look at prompt length, cache hits, the queue and the network.",
 			human.Limit(milliseconds(h.limits.TTFT)))
 	}
-	return "Look at prompt length, cache hits, the queue and the network before blaming the model's speed."
+	return h.Text("Look at prompt length, cache hits, the queue and the network before blaming the model's speed.")
 }
 
 // adviseDecode tells a slow stream from long answers.
 func (h *headliner) adviseDecode(rate *float64) string {
 	switch {
 	case rate == nil:
-		return "The token counts are missing, so a slow stream cannot be told from long answers."
+		return h.Text("The token counts are missing, so a slow stream cannot be told from long answers.")
 	case *rate < h.limits.TPS:
-		return fmt.Sprintf("The stream is slow (below %s): try another model, tier or time of day.", human.LimitRate(h.limits.TPS))
+		return h.Sprintf("The stream is slow (below %s): try another model, tier or time of day.", human.LimitRate(h.limits.TPS))
 	}
-	return "The stream keeps its rate, so the number of tokens decides: ask for shorter answers or less reasoning effort."
+	return h.Text("The stream keeps its rate, so the number of tokens decides: ask for shorter answers or less reasoning effort.")
 }
 
 func (h *headliner) adviseBoth() string {
-	return "Neither alone would halve the wait: shorter prompts and cache hits for the one, shorter answers or less reasoning effort for the other."
+	return h.Text("Neither alone would halve the wait: shorter prompts and cache hits for the one, shorter answers or less reasoning effort for the other.")
 }

@@ -2,9 +2,13 @@ package analyze
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"codexlag/analyze/lang"
+	"codexlag/analyze/lang/langtest"
 	"codexlag/parse/record"
 )
 
@@ -78,13 +82,23 @@ func TestHeadline(t *testing.T) {
 			"Tools dominate, not the model: tools took 70.0 % of 100 s in 1 turn, waiting outside of requests and tools (approvals, queue, set-up) 10.0 %, and the model only 20.0 %. Within the model's part, decode dominates (modelled, not measured): by their token counts, 86.9 % of the time of 200 requests went into generating tokens, at 33.4 tok/s."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			col := NewCollector(DefaultOptions())
-			for _, r := range slices.Clone(c.records) {
-				col.Add(r)
-			}
-			if got := col.Report(Tool{}, Inputs{}).Overall.Verdict.Headline; got != c.want {
+			if got := verdictOf(c.records, lang.English).Headline; got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			v := verdictOf(c.records, lang.Chinese)
+			if s := strings.Join(append(v.Doubts, v.Headline), " "); len(langtest.English(s)) > 0 || strings.ContainsRune(s, utf8.RuneError) {
+				t.Errorf("English words %q in %s", langtest.English(s), s)
 			}
 		})
 	}
+}
+
+func verdictOf(records []record.Record, l lang.Language) Verdict {
+	o := DefaultOptions()
+	o.Language = l
+	c := NewCollector(o)
+	for _, r := range slices.Clone(records) {
+		c.Add(r)
+	}
+	return c.Report(Tool{}, Inputs{}).Overall.Verdict
 }

@@ -1,6 +1,10 @@
 package analyze
 
-import "time"
+import (
+	"time"
+
+	"codexlag/analyze/lang"
+)
 
 // Options shape the figures.
 type Options struct {
@@ -13,6 +17,7 @@ type Options struct {
 	// ExactLimit is from how many values a sketch takes over from keeping them.
 	// Whole milliseconds and tokens stay exact beyond it. 0: DefaultExactLimit.
 	ExactLimit int
+	Language   lang.Language // of sentences
 }
 
 // An SLOTarget is the limits that a request must keep.

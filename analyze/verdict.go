@@ -1,9 +1,8 @@
 package analyze
 
 import (
-	"fmt"
-
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 	"codexlag/parse/record"
 )
 
@@ -26,10 +25,10 @@ func (g *group) verdict(f *Group, fits *requestFits, o *Options) Verdict {
 	switch {
 	case t.PrefillShare != nil && (t.Total >= t.Unsplit || fits.total <= t.Total):
 		v.Phase = phase(*t.PrefillShare)
-		v.Doubts = g.doubts(f)
+		v.Doubts = g.doubts(f, o.Language)
 	case f.RequestModel != nil && f.RequestModel.PrefillShare != nil:
 		v.Phase, v.Basis = phase(*f.RequestModel.PrefillShare), BasisModelled
-		v.Doubts = fits.doubts(f)
+		v.Doubts = fits.doubts(f, o.Language)
 	}
 	if v.Phase != PhaseNone {
 		v.Confidence = ConfidenceHigh
@@ -37,36 +36,36 @@ func (g *group) verdict(f *Group, fits *requestFits, o *Options) Verdict {
 			v.Confidence = ConfidenceLow
 		}
 	}
-	h := headliner{group: g, f: f, v: &v, fits: fits, limits: &o.SLO}
+	h := headliner{Language: o.Language, group: g, f: f, v: &v, fits: fits, limits: &o.SLO}
 	v.Headline = h.headline()
 	return v
 }
 
 // doubts lists the reasons why a measured verdict is not sure.
-func (g *group) doubts(f *Group) []string {
+func (g *group) doubts(f *Group, l lang.Language) []string {
 	d := []string{}
 	if g.splits < minConfident {
-		d = append(d, fmt.Sprintf("%s with a known split, %d are needed", human.Plural(g.splits, "request"), minConfident))
+		d = append(d, l.Sprintf("%s with a known split, %d are needed", lang.Plural(l, g.splits, "request"), minConfident))
 	}
 	usable := g.qualities[record.Measured] + g.qualities[record.Derived] + g.qualities[record.Estimated]
 	if e := g.qualities[record.Estimated]; 2*e > usable {
-		d = append(d, fmt.Sprintf("%d of %d TTFTs are estimated from timestamps", e, usable))
+		d = append(d, l.Sprintf("%d of %d TTFTs are estimated from timestamps", e, usable))
 	}
 	if f.Time.Unsplit > f.Time.Total {
-		d = append(d, fmt.Sprintf("%s of %s are requests whose split is unknown",
+		d = append(d, l.Sprintf("%s of %s are requests whose split is unknown",
 			human.Duration(f.Time.Unsplit), human.Duration(f.Time.Unsplit+f.Time.Total)))
 	}
 	return d
 }
 
 // doubts lists the reasons why a modelled verdict is not sure.
-func (s *requestFits) doubts(f *Group) []string {
+func (s *requestFits) doubts(f *Group, l lang.Language) []string {
 	d := []string{}
 	if m := f.RequestModel; m.Explained < minExplained {
-		d = append(d, fmt.Sprintf("the model explains only %s of the spread of the totals", human.Percent(m.Explained)))
+		d = append(d, l.Sprintf("the model explains only %s of the spread of the totals", human.Percent(m.Explained)))
 	}
 	if all := f.Time.Total + f.Time.Unsplit; 2*s.total < all {
-		d = append(d, fmt.Sprintf("the model covers only %s of %s", human.Duration(s.total), human.Duration(all)))
+		d = append(d, l.Sprintf("the model covers only %s of %s", human.Duration(s.total), human.Duration(all)))
 	}
 	return d
 }

@@ -23,7 +23,7 @@ func CompareJSON(w io.Writer, c *analyze.Comparison) error {
 // Comparison builds the document of a comparison: the answer, what it stands
 // on, then the groups.
 func Comparison(c *analyze.Comparison) *Document {
-	b := &comparison{c: c}
+	b := &comparison{c: c, builder: builder{Language: c.Options.Language}}
 	b.answer()
 	b.sides()
 	b.medians()
@@ -31,7 +31,7 @@ func Comparison(c *analyze.Comparison) *Document {
 	b.shares()
 	b.groups()
 	b.definitions()
-	return &Document{Title: "Codex latency: before and after", Blocks: b.blocks}
+	return &Document{Language: b.Language, Title: b.Text("Codex latency: before and after"), Blocks: b.blocks}
 }
 
 // A comparison collects the blocks of one comparison.
@@ -48,13 +48,13 @@ type changeRow struct {
 	time  bool // its values are in ms
 }
 
-func changeRows(g *analyze.GroupChange) []changeRow {
+func (b *comparison) changeRows(g *analyze.GroupChange) []changeRow {
 	return []changeRow{
 		{"TTFT", g.TTFT, human.Duration, true},
-		{"TPS " + g.TPS.Samples + ", tok/s", g.TPS, human.Number, false},
-		{"TPOT (clean)", g.TPOT, human.Duration, true},
-		{"Total", g.Total, human.Duration, true},
-		{"Output tokens", g.OutputTokens, human.Quantity, false},
+		{b.Sprintf("TPS %s, tok/s", b.Word(g.TPS.Samples)), g.TPS, human.Number, false},
+		{b.Text("TPOT (clean)"), g.TPOT, human.Duration, true},
+		{b.Text("Total"), g.Total, human.Duration, true},
+		{b.Text("Output tokens"), g.OutputTokens, human.Quantity, false},
 	}
 }
 
@@ -68,35 +68,36 @@ func (b *comparison) answer() {
 func (b *comparison) sides() {
 	side := func(title string, s analyze.Side) Item {
 		scope := builder{
-			r:    &analyze.Report{Inputs: s.Inputs},
-			all:  &analyze.Group{Requests: s.Requests, Failed: s.Failed, Aborted: s.Aborted, Warmup: s.Warmup},
-			zone: zone(b.c.Options.Timezone),
+			Language: b.Language,
+			r:        &analyze.Report{Inputs: s.Inputs},
+			all:      &analyze.Group{Requests: s.Requests, Failed: s.Failed, Aborted: s.Aborted, Warmup: s.Warmup},
+			zone:     zone(b.c.Options.Timezone),
 		}
-		return Item{Text: Inline{strong(title), plain(": "), name(s.Name), plain(": " + scope.scope())}}
+		return Item{Text: Inline{strong(title), plain(b.Text(": ")), name(s.Name), plain(b.Text(": ") + scope.scope())}}
 	}
-	b.add(List{[]Item{side("Before", b.c.Before), side("After", b.c.After)}})
+	b.add(List{[]Item{side(b.Text("Before"), b.c.Before), side(b.Text("After"), b.c.After)}})
 }
 
 // medians is the table with the tests.
 func (b *comparison) medians() {
-	b.section("Medians")
-	t := Table{Columns: []Column{{Title: "Metric"},
-		{Title: "Before p50", Right: true}, {Title: "95 % CI before", Right: true, Drop: 20},
-		{Title: "After p50", Right: true}, {Title: "95 % CI after", Right: true, Drop: 20},
-		{Title: "Change", Right: true}, {Title: "Test", Right: true, Drop: 10}, {Title: "Verdict", Fit: Wrap}}}
+	b.section(b.Text("Medians"))
+	t := Table{Columns: []Column{{Title: b.Text("Metric")},
+		{Title: b.Text("Before p50"), Right: true}, {Title: b.Text("95 % CI before"), Right: true, Drop: 20},
+		{Title: b.Text("After p50"), Right: true}, {Title: b.Text("95 % CI after"), Right: true, Drop: 20},
+		{Title: b.Text("Change"), Right: true}, {Title: b.Text("Test"), Right: true, Drop: 10}, {Title: b.Text("Verdict"), Fit: Wrap}}}
 	few := false
-	for _, r := range changeRows(b.c.Overall) {
+	for _, r := range b.changeRows(b.c.Overall) {
 		few = few || r.m.P == nil
 		c := r.m.At(50)
 		t.Rows = append(t.Rows, []Cell{cell(r.title), figureCell(c.Before, r.write), intervalCell(r.m.Before, r), figureCell(c.After, r.write), intervalCell(r.m.After, r),
-			deltaCell(r.m), cell(testText(r.m)), verdictCell(r.m)})
+			deltaCell(r.m), cell(testText(r.m)), b.verdictCell(r.m)})
 	}
 	b.add(t)
 	if few {
-		b.note(thinMark, "no test: fewer than "+strconv.Itoa(analyze.MinTest)+" samples on a side")
+		b.note(thinMark, b.Sprintf("no test: fewer than %d samples on a side", analyze.MinTest))
 	}
 	if b.c.Overall.TPS.Samples == analyze.SamplesAll {
-		b.note("", "TPS: all rates are compared, since fewer than "+strconv.Itoa(minClean)+" are clean on a side; rates of short answers are noise")
+		b.note("", b.Sprintf("TPS: all rates are compared, since fewer than %d are clean on a side; rates of short answers are noise", minClean))
 	}
 }
 
@@ -139,17 +140,17 @@ func testText(m *analyze.MetricChange) string {
 	return human.PValue(*m.P) + " " + n
 }
 
-func verdictCell(m *analyze.MetricChange) Cell {
-	c := cell(m.Verdict)
+func (b *comparison) verdictCell(m *analyze.MetricChange) Cell {
+	c := cell(b.Word(m.Verdict))
 	switch m.Verdict {
 	case analyze.Better:
 		c.Tone = Info
 	case analyze.Worse:
 		c.Tone = Bad
 	case analyze.Small:
-		c.Text = "real but small"
+		c.Text = b.Text("real but small")
 	case analyze.TooFew:
-		c.Text, c.Tone = "not enough samples", Warn
+		c.Text, c.Tone = b.Text("not enough samples"), Warn
 	}
 	return c
 }
@@ -157,14 +158,14 @@ func verdictCell(m *analyze.MetricChange) Cell {
 // spread is the rest of the distributions: what the medians do not tell.
 func (b *comparison) spread() {
 	ps := slices.DeleteFunc(slices.Clone(b.c.Options.Percentiles), func(p float64) bool { return p == 50 })
-	b.section("Percentiles and means")
-	t := Table{Columns: []Column{{Title: "Metric"}}}
+	b.section(b.Text("Percentiles and means"))
+	t := Table{Columns: []Column{{Title: b.Text("Metric")}}}
 	for i, p := range ps {
 		t.Columns = append(t.Columns, Column{Title: analyze.Quantile{P: p}.Name(), Right: true, Drop: 2 * i})
 	}
-	t.Columns = append(t.Columns, Column{Title: "mean", Right: true, Drop: 100})
+	t.Columns = append(t.Columns, Column{Title: b.Text("mean"), Right: true, Drop: 100})
 	thin := false
-	for _, r := range changeRows(b.c.Overall) {
+	for _, r := range b.changeRows(b.c.Overall) {
 		row := []Cell{cell(r.title)}
 		for _, p := range ps {
 			c := movedCell(r.m.At(p), r.write)
@@ -177,7 +178,7 @@ func (b *comparison) spread() {
 	}
 	b.add(t)
 	if thin {
-		b.note(thinMark, "n is too small on a side: little more than the maximum")
+		b.note(thinMark, b.Text("n is too small on a side: little more than the maximum"))
 	}
 }
 
@@ -197,8 +198,8 @@ func movedCell(c analyze.Change, write func(float64) string) Cell {
 
 func (b *comparison) shares() {
 	b.add(List{[]Item{
-		{Text: text("Prefill share of the summed time: " + shareText(b.c.Overall.PrefillShare))},
-		{Text: text("Requests that keep the limits (TTFT " + human.Limit(b.c.Options.SLO.TTFTms) + ", TPS " + human.LimitRate(b.c.Options.SLO.TPS) + "): " + shareText(b.c.Overall.SLO))},
+		{Text: text(b.Sprintf("Prefill share of the summed time: %s", shareText(b.c.Overall.PrefillShare)))},
+		{Text: text(b.Sprintf("Requests that keep the limits (TTFT %s, TPS %s): %s", human.Limit(b.c.Options.SLO.TTFTms), human.LimitRate(b.c.Options.SLO.TPS), shareText(b.c.Overall.SLO)))},
 	}})
 }
 
@@ -211,7 +212,7 @@ func (b *comparison) groups() {
 	if len(b.c.Options.By) == 0 {
 		return
 	}
-	b.section("Groups")
+	b.section(b.Text("Groups"))
 	for _, by := range b.c.Options.By {
 		var of []analyze.KeyedChange
 		for _, k := range b.c.Groups {
@@ -219,36 +220,33 @@ func (b *comparison) groups() {
 				of = append(of, k)
 			}
 		}
-		b.part("By " + by)
+		b.part(b.Sprintf("By %s", b.Word(by)))
 		b.groupTable(by, of)
-		b.oneSided("Only before", by, b.c.OnlyBefore)
-		b.oneSided("Only after", by, b.c.OnlyAfter)
+		b.oneSided(b.Text("Only before"), by, b.c.OnlyBefore)
+		b.oneSided(b.Text("Only after"), by, b.c.OnlyAfter)
 	}
 }
 
 func (b *comparison) groupTable(by string, groups []analyze.KeyedChange) {
 	if len(groups) == 0 {
-		b.paragraph(plain("No " + by + " has requests on both sides."))
+		b.paragraph(plain(b.Sprintf("No %s has requests on both sides.", b.Word(by))))
 		return
 	}
-	t := Table{Columns: []Column{{Title: by, Fit: Shorten}, {Title: "n", Right: true},
-		{Title: "TTFT p50", Right: true, Drop: 3}, {Title: "TTFT change", Right: true},
-		{Title: "TPS p50, tok/s", Right: true, Drop: 4}, {Title: "TPS change", Right: true},
-		{Title: "Total p50", Right: true, Drop: 5}, {Title: "Total change", Right: true, Drop: 1}}}
+	t := Table{Columns: []Column{{Title: b.Word(by), Fit: Shorten}, {Title: "n", Right: true},
+		{Title: "TTFT p50", Right: true, Drop: 3}, {Title: b.Text("TTFT change"), Right: true},
+		{Title: "TPS p50, tok/s", Right: true, Drop: 4}, {Title: b.Text("TPS change"), Right: true},
+		{Title: b.Text("Total p50"), Right: true, Drop: 5}, {Title: b.Text("Total change"), Right: true, Drop: 1}}}
 	few, all := false, false
 	for _, k := range groups[:min(maxGroups, len(groups))] {
 		g := k.Group
-		key := nameCell(k.Key)
-		if k.Key == "" {
-			key = cell("(not stated)")
-		}
+		key := b.keyCell(by, k.Key)
 		row := []Cell{key, cell(human.Count(g.Requests[0]) + "+" + human.Count(g.Requests[1]))}
 		for _, r := range []changeRow{{m: g.TTFT, write: human.Duration}, {m: g.TPS, write: human.Number}, {m: g.Total, write: human.Duration}} {
 			moved := r.m.At(50)
 			moved.Relative = nil // in its own column, with the test
 			c := movedCell(moved, r.write)
 			if r.m.Samples == analyze.SamplesAll && c.Text != human.Undefined {
-				c.Text, all = c.Text+" all", true
+				c.Text, all = c.Text+" "+b.Text("all"), true
 			}
 			d := deltaCell(r.m)
 			few = few || d.Mark != ""
@@ -261,19 +259,19 @@ func (b *comparison) groupTable(by string, groups []analyze.KeyedChange) {
 	}
 	b.add(t)
 	if more := len(groups) - maxGroups; more > 0 {
-		b.paragraph(plain("… and " + human.Count(more) + " more (see --format json)."))
+		b.paragraph(plain(b.Sprintf("… and %s more (see --format json).", human.Count(more))))
 	}
 	if few {
-		b.note(thinMark, "no test: fewer than "+strconv.Itoa(analyze.MinTest)+" samples on a side")
+		b.note(thinMark, b.Sprintf("no test: fewer than %d samples on a side", analyze.MinTest))
 	}
 	if all {
-		b.note("", "all: every defined TPS, where fewer than "+strconv.Itoa(minClean)+" are clean on a side")
+		b.note("", b.Sprintf("all: every defined TPS, where fewer than %d are clean on a side", minClean))
 	}
 }
 
 // oneSided lists the groups that the other side lacks: they cannot be compared.
 func (b *comparison) oneSided(title, by string, counts []analyze.KeyedCount) {
-	in := Inline{strong(title), plain(": ")}
+	in := Inline{strong(title), plain(b.Text(": "))}
 	n := 0
 	for _, k := range counts {
 		if k.By != by {
@@ -283,28 +281,24 @@ func (b *comparison) oneSided(title, by string, counts []analyze.KeyedCount) {
 			continue
 		}
 		if n > 1 {
-			in = append(in, plain(", "))
+			in = append(in, plain(b.Text(", ")))
 		}
-		key := name(k.Key)
-		if k.Key == "" {
-			key = plain("(not stated)")
-		}
-		in = append(in, key, plain(" ("+human.Count(k.Requests)+")"))
+		in = append(in, b.keyCell(by, k.Key).Span, plain(b.Sprintf(" (%s)", human.Count(k.Requests))))
 	}
 	if n > maxGroups {
-		in = append(in, plain(", … and "+human.Count(n-maxGroups)+" more (see --format json)"))
+		in = append(in, plain(b.Sprintf(", … and %s more (see --format json)", human.Count(n-maxGroups))))
 	}
 	if n > 0 {
-		b.add(Paragraph{append(in, plain("."))})
+		b.add(Paragraph{append(in, plain(b.Text(".")))})
 	}
 }
 
 func (b *comparison) definitions() {
-	b.section("How to read this")
+	b.section(b.Text("How to read this"))
 	b.add(List{[]Item{
-		{Text: text("p is from a Mann–Whitney U test with tie correction over all samples of a metric, n=before+after: how often chance alone would make two sets differ so much. ~ stands for p ≥ 0.05.")},
-		{Text: text("The verdict weighs the medians: below " + strconv.FormatFloat(100*b.c.Threshold, 'g', 4, 64) + " % (--threshold) a difference is small even if it is real. Unsure: the medians differ by more, but that can be chance; more requests would tell.")},
-		{Text: text("95 % CI: the interval in which the true median lies with 95 % confidence, from order statistics. Percentiles are linear (type 7).")},
-		{Text: text("A test sees that two sets differ, not why: different prompts, models or hours do it too. --by and --where compare like with like.")},
+		{Text: text(b.Text("p is from a Mann–Whitney U test with tie correction over all samples of a metric, n=before+after: how often chance alone would make two sets differ so much. ~ stands for p ≥ 0.05."))},
+		{Text: text(b.Sprintf("The verdict weighs the medians: below %.4g %% (--threshold) a difference is small even if it is real. Unsure: the medians differ by more, but that can be chance; more requests would tell.", 100*b.c.Threshold))},
+		{Text: text(b.Text("95 % CI: the interval in which the true median lies with 95 % confidence, from order statistics. Percentiles are linear (type 7)."))},
+		{Text: text(b.Text("A test sees that two sets differ, not why: different prompts, models or hours do it too. --by and --where compare like with like."))},
 	}})
 }

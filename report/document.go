@@ -11,12 +11,14 @@ import (
 	"slices"
 
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // A Document is a report before it has a format.
 type Document struct {
-	Title  string
-	Blocks []Block
+	Language lang.Language
+	Title    string
+	Blocks   []Block
 }
 
 // A Block is one part of a document: Heading, Paragraph, List, Table, Bars or

@@ -5,11 +5,13 @@ import (
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // A drawer draws the charts of one report. Each method returns nil where its
 // chart has no data.
 type drawer struct {
+	lang.Language
 	*analyze.Charts
 	r   *analyze.Report
 	all *analyze.Group
@@ -20,7 +22,7 @@ func (d *drawer) sampled() string {
 	if d.SampledShare == nil {
 		return ""
 	}
-	return "; a sample of " + human.Percent(*d.SampledShare) + " of the requests"
+	return d.Sprintf("; a sample of %s of the requests", human.Percent(*d.SampledShare))
 }
 
 // The margins that most charts have.
@@ -32,17 +34,17 @@ const (
 )
 
 func (d *drawer) ttft() *Figure {
-	f := drawSpread("TTFT", d.TTFT, timeAxis, "prefill")
+	f := d.drawSpread("TTFT", d.TTFT, timeAxis, "prefill")
 	if f != nil {
-		f.ID, f.Title = "ttft", "Time to first token: distribution (ms, s)"
+		f.ID, f.Title = "ttft", d.Text("Time to first token: distribution (ms, s)")
 	}
 	return f
 }
 
 func (d *drawer) tps() *Figure {
-	f := drawSpread("TPS", d.TPS, rateAxis, "decode")
+	f := d.drawSpread("TPS", d.TPS, rateAxis, "decode")
 	if f != nil {
-		f.ID, f.Title = "tps", "Output rate: distribution (tokens/s)"
+		f.ID, f.Title = "tps", d.Text("Output rate: distribution (tokens/s)")
 	}
 	return f
 }
@@ -54,7 +56,7 @@ const (
 	spreadHeight                  = 282
 )
 
-func drawSpread(what string, s *analyze.Spread, values axis, class string) *Figure {
+func (d *drawer) drawSpread(what string, s *analyze.Spread, values axis, class string) *Figure {
 	if s == nil || len(s.Bins) == 0 {
 		return nil
 	}
@@ -83,23 +85,23 @@ func drawSpread(what string, s *analyze.Spread, values axis, class string) *Figu
 	}
 	drawBins(p, s, &x, &bars.y, class)
 	drawCurves(p, s, &x, &curve, class)
-	marked := markPercentiles(p, s, &x, values.tell)
+	marked := d.markPercentiles(p, s, &x, values.tell)
 	for i, b := range s.Bins {
-		p.mark("hit", x.at(b.From), histogramTop, x.at(b.To)-x.at(b.From), curveBottom-histogramTop, binTip(s, i, values.tell))
+		p.mark("hit", x.at(b.From), histogramTop, x.at(b.To)-x.at(b.From), curveBottom-histogramTop, d.binTip(s, i, values.tell))
 	}
-	f := &Figure{svg: p.svg(what + ", histogram above cumulative shares: " + marked), Numbers: spreadTable(s, values.tell)}
-	f.Legend = []Key{{class, "clean, n = " + human.Count(clean)}}
+	f := &Figure{svg: p.svg(d.Sprintf("%s, histogram above cumulative shares: %s", what, marked)), Numbers: d.spreadTable(s, values.tell)}
+	f.Legend = []Key{{class, d.Sprintf("clean, n = %s", human.Count(clean))}}
 	if noisy > 0 {
-		f.Legend = append(f.Legend, Key{class + " faint", "noisy, n = " + human.Count(noisy)}, Key{"line " + class, "share of the clean below"}, Key{"line dashed", "share of all below"})
+		f.Legend = append(f.Legend, Key{class + " faint", d.Sprintf("noisy, n = %s", human.Count(noisy))}, Key{"line " + class, d.Text("share of the clean below")}, Key{"line dashed", d.Text("share of all below")})
 	} else {
-		f.Legend = append(f.Legend, Key{"line " + class, "share below"})
+		f.Legend = append(f.Legend, Key{"line " + class, d.Text("share below")})
 	}
-	f.Note = "Dotted: percentiles of " + percentilesOf(s) + ". The axis is logarithmic; above, requests in each bar; below, the share that is smaller."
+	f.Note = d.Sprintf("Dotted: percentiles of %s. The axis is logarithmic; above, requests in each bar; below, the share that is smaller.", d.percentilesOf(s))
 	if s.Beyond > 0 {
-		f.Note += " " + human.Count(s.Beyond) + " beyond the axis."
+		f.Note += d.Sprintf(" %s beyond the axis.", human.Count(s.Beyond))
 	}
 	if s.NoisyEstimated {
-		f.Note += " Noisy ones are counted in a sample."
+		f.Note += d.Text(" Noisy ones are counted in a sample.")
 	}
 	return f
 }
@@ -141,22 +143,22 @@ func marked(s *analyze.Spread) *analyze.Dist {
 	return s.All
 }
 
-func percentilesOf(s *analyze.Spread) string {
+func (d *drawer) percentilesOf(s *analyze.Spread) string {
 	if s.Clean != nil {
-		return "the clean"
+		return d.Text("the clean")
 	}
-	return "all"
+	return d.Text("all")
 }
 
 // markPercentiles draws a line for each and returns them in words.
-func markPercentiles(p *plot, s *analyze.Spread, x *scale, write func(float64) string) string {
-	d := marked(s)
-	if d == nil {
-		return "no percentiles"
+func (d *drawer) markPercentiles(p *plot, s *analyze.Spread, x *scale, write func(float64) string) string {
+	dist := marked(s)
+	if dist == nil {
+		return d.Text("no percentiles")
 	}
 	words, free := "", 0.0
-	for _, q := range d.Quantiles {
-		words += q.Name() + " " + write(q.Value) + ", "
+	for _, q := range dist.Quantiles {
+		words += q.Name() + " " + write(q.Value) + d.Text(", ")
 		if q.Value < x.lo || q.Value > x.hi {
 			continue
 		}
@@ -167,30 +169,30 @@ func markPercentiles(p *plot, s *analyze.Spread, x *scale, write func(float64) s
 			free = at + 16
 		}
 	}
-	return words + "n = " + human.Count(d.N)
+	return words + "n = " + human.Count(dist.N)
 }
 
-func binTip(s *analyze.Spread, i int, write func(float64) string) string {
+func (d *drawer) binTip(s *analyze.Spread, i int, write func(float64) string) string {
 	b := s.Bins[i]
-	tip := write(b.From) + " – " + write(b.To) + ": " + human.Count(b.Clean) + " clean"
+	tip := d.Sprintf("%s – %s: %s clean", write(b.From), write(b.To), human.Count(b.Clean))
 	if s.All != nil || b.Noisy > 0 {
-		tip += ", " + human.Count(b.Noisy) + " noisy"
+		tip += d.Sprintf(", %s noisy", human.Count(b.Noisy))
 	}
 	c := s.Curve[(i+1)*(len(s.Curve)-1)/len(s.Bins)]
 	if s.Clean != nil {
-		return tip + "; " + human.Percent(c.Clean) + " of the clean are below " + write(b.To)
+		return tip + d.Sprintf("; %s of the clean are below %s", human.Percent(c.Clean), write(b.To))
 	}
-	return tip + "; " + human.Percent(c.All) + " are below " + write(b.To)
+	return tip + d.Sprintf("; %s are below %s", human.Percent(c.All), write(b.To))
 }
 
-func spreadTable(s *analyze.Spread, write func(float64) string) *Table {
-	d := marked(s)
-	if d == nil {
+func (d *drawer) spreadTable(s *analyze.Spread, write func(float64) string) *Table {
+	dist := marked(s)
+	if dist == nil {
 		return nil
 	}
-	t := &Table{Columns: []Column{{Title: "Percentile"}, {Title: "Clean", Right: true}, {Title: "All", Right: true}}}
+	t := &Table{Columns: []Column{{Title: d.Text("Percentile")}, {Title: d.Text("Clean"), Right: true}, {Title: d.Text("All"), Right: true}}}
 	value := func(d *analyze.Dist, p float64) Cell { return quantileCell(d.At(p), write) }
-	for _, q := range d.Quantiles {
+	for _, q := range dist.Quantiles {
 		all := s.All
 		if all == nil {
 			all = s.Clean

@@ -1,12 +1,12 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // A stack is one stacked bar: parts of one whole.
@@ -33,19 +33,19 @@ func (s *stack) total() float64 {
 func (d *drawer) time() *Figure {
 	var l []stack
 	for _, b := range d.Time {
-		l = append(l, stack{b.By, b.Key, human.Plural(b.Requests, "request"),
-			[]part{{"prefill", "prefill", b.Prefill}, {"decode", "decode", b.Decode}, {"other", "split unknown", b.Unsplit}}})
+		l = append(l, stack{b.By, b.Key, lang.Plural(d.Language, b.Requests, "request"),
+			[]part{{"prefill", d.Text("prefill"), b.Prefill}, {"decode", d.Text("decode"), b.Decode}, {"other", d.Text("split unknown"), b.Unsplit}}})
 	}
-	return drawStacks(l, "time", "Where the time of requests went (share of the summed waiting, %)", "request", d.omitted())
+	return d.drawStacks(l, "time", d.Text("Where the time of requests went (share of the summed waiting, %)"), d.Text("requests"), d.omitted())
 }
 
 func (d *drawer) turnTime() *Figure {
 	var l []stack
 	for _, b := range d.TurnTime {
-		l = append(l, stack{b.By, b.Key, human.Plural(b.Count, "turn"),
-			[]part{{"prefill", "prefill", b.Prefill}, {"decode", "decode", b.Decode}, {"model", "model, split unknown", b.Model}, {"tool", "tools", b.Tool}, {"other", "other", b.Other}}})
+		l = append(l, stack{b.By, b.Key, lang.Plural(d.Language, b.Count, "turn"),
+			[]part{{"prefill", d.Text("prefill"), b.Prefill}, {"decode", d.Text("decode"), b.Decode}, {"model", d.Text("model, split unknown"), b.Model}, {"tool", d.Text("tools"), b.Tool}, {"other", d.Text("other"), b.Other}}})
 	}
-	return drawStacks(l, "turn-time", "Where the time of turns went (share of the summed duration, %)", "turn", d.omitted())
+	return d.drawStacks(l, "turn-time", d.Text("Where the time of turns went (share of the summed duration, %)"), d.Text("turns"), d.omitted())
 }
 
 // omitted tells how many groups have no bar.
@@ -57,10 +57,10 @@ func (d *drawer) omitted() string {
 		}
 	}
 	if more := len(d.r.Groups) - drawn; more > 0 && len(d.r.Options.By) > 0 {
-		return " The groups with the most waiting; " + human.Count(more) + " more have no bar."
+		return d.Sprintf(" The groups with the most waiting; %s more have no bar.", human.Count(more))
 	}
 	if drawn > 0 && len(d.r.Options.By) == 0 && d.SampledShare != nil {
-		return " Models are from a sample of " + human.Percent(*d.SampledShare) + " of the requests."
+		return d.Sprintf(" Models are from a sample of %s of the requests.", human.Percent(*d.SampledShare))
 	}
 	return ""
 }
@@ -70,22 +70,22 @@ const (
 	stackHeight = 16
 )
 
-func drawStacks(l []stack, id, title, noun, more string) *Figure {
+func (d *drawer) drawStacks(l []stack, id, title, nouns, more string) *Figure {
 	if len(l) == 0 || !(l[0].total() > 0) {
 		return nil
 	}
 	p := &plot{}
-	f := &Figure{ID: id, Title: title, Numbers: &Table{Columns: []Column{{Title: "Group", Fit: Shorten}, {Title: "n", Right: true}}}}
+	f := &Figure{ID: id, Title: title, Numbers: &Table{Columns: []Column{{Title: d.Text("Group"), Fit: Shorten}, {Title: "n", Right: true}}}}
 	used := make(map[string]bool)
 	y, by := 0.0, ""
 	for i := range l {
 		s := &l[i]
 		if s.by != by {
 			by = s.by
-			p.text("head", "start", 0, y+11, "by "+by)
+			p.text("head", "start", 0, y+11, d.Sprintf("by %s", d.Word(by)))
 			y += 18
 		}
-		drawStack(p, s, y, used)
+		d.drawStack(p, s, y, used)
 		y += stackStep
 	}
 	p.height = y
@@ -96,17 +96,17 @@ func drawStacks(l []stack, id, title, noun, more string) *Figure {
 		}
 	}
 	for i := range l {
-		f.Numbers.Rows = append(f.Numbers.Rows, stackRow(&l[i], used))
+		f.Numbers.Rows = append(f.Numbers.Rows, d.stackRow(&l[i], used))
 	}
-	f.svg = p.svg("Stacked bars, all " + l[0].count + ": " + shares(&l[0]))
-	f.Note = "n = " + l[0].count + "; each bar is 100 % of the time of its " + noun + "s." + more
+	f.svg = p.svg(d.Sprintf("Stacked bars, all %s: %s", l[0].count, d.shares(&l[0])))
+	f.Note = d.Sprintf("n = %s; each bar is 100 %% of the time of its %s.%s", l[0].count, nouns, more)
 	return f
 }
 
-func drawStack(p *plot, s *stack, y float64, used map[string]bool) {
-	name := shorten(visible(stackName(s)), 28)
+func (d *drawer) drawStack(p *plot, s *stack, y float64, used map[string]bool) {
+	name := shorten(visible(d.stackName(s)), 28)
 	p.text("label", "start", 0, y+11, name)
-	p.text("tick", "end", plotWidth, y+11, human.Duration(s.total())+", "+s.count)
+	p.text("tick", "end", plotWidth, y+11, human.Duration(s.total())+d.Text(", ")+s.count)
 	x := 0.0
 	for _, part := range s.parts {
 		share := part.ms / s.total()
@@ -115,7 +115,7 @@ func drawStack(p *plot, s *stack, y float64, used map[string]bool) {
 		}
 		used[part.class] = true
 		w := share * plotWidth
-		p.mark(part.class+" seg", x, y+16, w, stackHeight, name+", "+part.name+": "+human.Percent(share)+", "+human.Duration(part.ms)+" ("+s.count+")")
+		p.mark(part.class+" seg", x, y+16, w, stackHeight, d.Sprintf("%s, %s: %s, %s (%s)", name, part.name, human.Percent(share), human.Duration(part.ms), s.count))
 		if w > 46 {
 			p.text("in", "middle", x+w/2, y+28, fmt.Sprintf("%.0f %%", 100*share))
 		}
@@ -123,15 +123,16 @@ func drawStack(p *plot, s *stack, y float64, used map[string]bool) {
 	}
 }
 
-func stackName(s *stack) string {
+func (d *drawer) stackName(s *stack) string {
 	if s.by == "" {
-		return "all"
+		return d.Text("all")
 	}
-	return cmp.Or(s.key, "(not stated)")
+	b := builder{Language: d.Language}
+	return b.keyCell(s.by, s.key).Text
 }
 
-func stackRow(s *stack, used map[string]bool) []Cell {
-	row := []Cell{nameCell(stackName(s)), cell(s.count)}
+func (d *drawer) stackRow(s *stack, used map[string]bool) []Cell {
+	row := []Cell{nameCell(d.stackName(s)), cell(s.count)}
 	for _, part := range s.parts {
 		if used[part.class] {
 			row = append(row, cell(human.Percent(part.ms/s.total())))
@@ -140,23 +141,23 @@ func stackRow(s *stack, used map[string]bool) []Cell {
 	return row
 }
 
-func shares(s *stack) string {
+func (d *drawer) shares(s *stack) string {
 	words := ""
 	for _, part := range s.parts {
 		if part.ms > 0 {
-			words += part.name + " " + human.Percent(part.ms/s.total()) + ", "
+			words += part.name + " " + human.Percent(part.ms/s.total()) + d.Text(", ")
 		}
 	}
-	return words + "of " + human.Duration(s.total())
+	return d.Sprintf("%sof %s", words, human.Duration(s.total()))
 }
 
 // kinds are how the phases of a lane look and are called.
 var kinds = map[string]Key{
-	analyze.KindPrefill:   {"prefill", "prefill"},
-	analyze.KindReasoning: {"reasoning", "hidden reasoning"},
-	analyze.KindDecode:    {"decode", "decode"},
-	analyze.KindModel:     {"model", "model, split unknown"},
-	analyze.KindTool:      {"tool", "tools (lower track)"},
+	analyze.KindPrefill:   {"prefill", lang.Mark("prefill")},
+	analyze.KindReasoning: {"reasoning", lang.Mark("hidden reasoning")},
+	analyze.KindDecode:    {"decode", lang.Mark("decode")},
+	analyze.KindModel:     {"model", lang.Mark("model, split unknown")},
+	analyze.KindTool:      {"tool", lang.Mark("tools (lower track)")},
 }
 
 var kindOrder = []string{analyze.KindPrefill, analyze.KindReasoning, analyze.KindDecode, analyze.KindModel, analyze.KindTool}
@@ -176,8 +177,8 @@ func (d *drawer) slowest() *Figure {
 		}
 	}
 	p := &plot{height: float64(laneStep*len(d.SlowTurns)) + 22}
-	f := &Figure{ID: "slowest-turns", Title: "The slowest turns (time since the turn began)",
-		Numbers: &Table{Columns: []Column{{Title: "Turn ends at", Fit: Shorten}, {Title: "Duration", Right: true}, {Title: "Requests", Right: true}, {Title: "Tool calls", Right: true}}}}
+	f := &Figure{ID: "slowest-turns", Title: d.Text("The slowest turns (time since the turn began)"),
+		Numbers: &Table{Columns: []Column{{Title: d.Text("Turn ends at"), Fit: Shorten}, {Title: d.Text("Duration"), Right: true}, {Title: d.Text("Requests"), Right: true}, {Title: d.Text("Tool calls"), Right: true}}}}
 	drawLaneAxis(p, &x)
 	used := make(map[string]bool)
 	left := 0
@@ -196,29 +197,29 @@ func (d *drawer) slowest() *Figure {
 			}
 			used[ph.Kind] = true
 			k := kinds[ph.Kind]
-			p.mark(k.Class, from, top, max(to-from, 0.6), height, kindName(ph.Kind)+", "+ph.Label+": "+human.Duration(float64((ph.End-ph.Start).Microseconds())/1000)+
-				", from "+human.Duration(float64(ph.Start.Microseconds())/1000))
+			p.mark(k.Class, from, top, max(to-from, 0.6), height, d.Sprintf("%s, %s: %s, from %s",
+				d.kindName(ph.Kind), ph.Label, human.Duration(float64((ph.End-ph.Start).Microseconds())/1000), human.Duration(float64(ph.Start.Microseconds())/1000)))
 		}
 		f.Numbers.Rows = append(f.Numbers.Rows, []Cell{nameCell(l.Source), cell(human.Duration(l.Duration)), cell(strconv.Itoa(l.Requests)), cell(strconv.Itoa(l.Tools))})
 	}
 	for _, k := range kindOrder {
 		if used[k] {
-			f.Legend = append(f.Legend, kinds[k])
+			f.Legend = append(f.Legend, Key{kinds[k].Class, d.Word(kinds[k].Text)})
 		}
 	}
-	f.svg = p.svg("Timelines of the " + human.Plural(len(d.SlowTurns), "slowest turn") + "; the longest took " + human.Duration(d.SlowTurns[0].Duration))
-	f.Note = "n = " + human.Plural(len(d.SlowTurns), "turn") + " of " + human.Count(d.all.Turns.Count) + ". Where nothing is drawn, no log tells what happened."
+	f.svg = p.svg(d.Sprintf("Timelines of the %s; the longest took %s", lang.Plural(d.Language, len(d.SlowTurns), "slowest turn"), human.Duration(d.SlowTurns[0].Duration)))
+	f.Note = d.Sprintf("n = %s of %s. Where nothing is drawn, no log tells what happened.", lang.Plural(d.Language, len(d.SlowTurns), "turn"), human.Count(d.all.Turns.Count))
 	if left > 0 {
-		f.Note += " " + human.Count(left) + " short phases are left out."
+		f.Note += d.Sprintf(" %s short phases are left out.", human.Count(left))
 	}
 	return f
 }
 
-func kindName(kind string) string {
+func (d *drawer) kindName(kind string) string {
 	if kind == analyze.KindTool {
-		return "tool"
+		return d.Text("tool")
 	}
-	return kinds[kind].Text
+	return d.Word(kinds[kind].Text)
 }
 
 func drawLaneAxis(p *plot, x *scale) {
@@ -251,31 +252,31 @@ func (d *drawer) slowRequests() *Figure {
 		p.text("label", "start", 0, y+11, shorten(visible(q.Source), 34))
 		p.text("tick", "end", plotWidth, y+11, human.Duration(*q.Total))
 		from := 0.0
-		for _, part := range requestParts(q) {
+		for _, part := range d.requestParts(q) {
 			if !(part.ms > 0) {
 				continue
 			}
 			used[part.class] = true
 			to := from + part.ms
-			p.mark(part.class, x.at(from), y+16, max(x.at(to)-x.at(from), 0.6), 12, q.Source+", "+part.name+": "+human.Duration(part.ms)+" of "+human.Duration(*q.Total)+
-				", "+tokensText(q.OutputTokens)+" tokens, "+q.Status)
+			p.mark(part.class, x.at(from), y+16, max(x.at(to)-x.at(from), 0.6), 12, d.Sprintf("%s, %s: %s of %s, %s tokens, %s",
+				q.Source, part.name, human.Duration(part.ms), human.Duration(*q.Total), tokensText(q.OutputTokens), d.Word(q.Status)))
 			from = to
 		}
 	}
-	f := &Figure{ID: "slowest-requests", Title: "The slowest requests (time since they were sent)"}
-	for _, k := range []Key{{"prefill", "prefill"}, {"decode", "decode"}, {"other", "split unknown"}} {
+	f := &Figure{ID: "slowest-requests", Title: d.Text("The slowest requests (time since they were sent)")}
+	for _, k := range []Key{{"prefill", d.Text("prefill")}, {"decode", d.Text("decode")}, {"other", d.Text("split unknown")}} {
 		if used[k.Class] {
 			f.Legend = append(f.Legend, k)
 		}
 	}
-	f.svg = p.svg("Timelines of the " + human.Plural(len(l), "slowest request") + "; the longest took " + human.Duration(*l[0].Total))
-	f.Note = "n = " + human.Plural(len(l), "request") + " of " + human.Count(d.all.Requests) + "."
+	f.svg = p.svg(d.Sprintf("Timelines of the %s; the longest took %s", lang.Plural(d.Language, len(l), "slowest request"), human.Duration(*l[0].Total)))
+	f.Note = d.Sprintf("n = %s of %s.", lang.Plural(d.Language, len(l), "request"), human.Count(d.all.Requests))
 	return f
 }
 
-func requestParts(q *analyze.Request) []part {
+func (d *drawer) requestParts(q *analyze.Request) []part {
 	if q.PrefillShare == nil || q.TTFT == nil {
-		return []part{{"other", "split unknown", *q.Total}}
+		return []part{{"other", d.Text("split unknown"), *q.Total}}
 	}
-	return []part{{"prefill", "prefill", *q.TTFT}, {"decode", "decode", *q.Total - *q.TTFT}}
+	return []part{{"prefill", d.Text("prefill"), *q.TTFT}, {"decode", d.Text("decode"), *q.Total - *q.TTFT}}
 }

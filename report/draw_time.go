@@ -7,14 +7,15 @@ import (
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 func (d *drawer) ttftOverTime() *Figure {
-	return d.course(d.TTFTOverTime, "ttft-over-time", "TTFT over time (ms, s)", timeAxis, "prefill")
+	return d.course(d.TTFTOverTime, "ttft-over-time", d.Text("TTFT over time (ms, s)"), timeAxis, "prefill")
 }
 
 func (d *drawer) tpsOverTime() *Figure {
-	return d.course(d.TPSOverTime, "tps-over-time", "TPS over time, bursts left out (tokens/s)", rateAxis, "decode")
+	return d.course(d.TPSOverTime, "tps-over-time", d.Text("TPS over time, bursts left out (tokens/s)"), rateAxis, "decode")
 }
 
 const courseHeight = 220
@@ -43,21 +44,21 @@ func (d *drawer) course(c *analyze.Course, id, title string, y axis, class strin
 	p.axes(&fr)
 	every := (len(c.Buckets) + 4) / 5
 	for i := 0; i < len(c.Buckets); i += every {
-		p.xTick(x.at(float64(i)), fr.y.from, bucketLabel(c, i))
+		p.xTick(x.at(float64(i)), fr.y.from, d.bucketLabel(c, i))
 	}
-	f := &Figure{ID: id, Title: title, Numbers: courseTable(c, y)}
+	f := &Figure{ID: id, Title: title, Numbers: d.courseTable(c, y)}
 	for k, q := range c.Percentiles {
 		style := class + lineStyles[k%len(lineStyles)]
 		drawCourse(p, c, k, &fr, style)
 		f.Legend = append(f.Legend, Key{"line " + style, analyze.Quantile{P: q}.Name()})
 	}
 	for i := range c.Buckets {
-		p.mark("hit", x.at(float64(i)), plotTop, x.at(1)-x.at(0), fr.y.from-plotTop, bucketTip(c, i, y))
+		p.mark("hit", x.at(float64(i)), plotTop, x.at(1)-x.at(0), fr.y.from-plotTop, d.bucketTip(c, i, y))
 	}
-	f.svg = p.svg(fmt.Sprintf("%s: %s in steps of %s, from %s to %s, n = %s", title, percentileNames(c), widthName(c.Width),
+	f.svg = p.svg(d.Sprintf("%s: %s in steps of %s, from %s to %s, n = %s", title, d.percentileNames(c), d.widthName(c.Width),
 		bucketTime(c, 0), bucketTime(c, len(c.Buckets)-1), human.Count(c.N)))
-	f.Note = "n = " + human.Plural(c.N, "request") + ", by the time at which they ended (" + d.r.Options.Timezone + "), in steps of " + widthName(c.Width) +
-		"; a gap has too few requests for that percentile" + d.sampled() + "."
+	f.Note = d.Sprintf("n = %s, by the time at which they ended (%s), in steps of %s; a gap has too few requests for that percentile%s.",
+		lang.Plural(d.Language, c.N, "request"), d.r.Options.Timezone, d.widthName(c.Width), d.sampled())
 	return f
 }
 
@@ -77,11 +78,11 @@ func drawCourse(p *plot, c *analyze.Course, k int, f *frame, style string) {
 	}
 }
 
-func percentileNames(c *analyze.Course) string {
+func (d *drawer) percentileNames(c *analyze.Course) string {
 	s := ""
 	for i, q := range c.Percentiles {
 		if i > 0 {
-			s += " and "
+			s += d.Text(" and ")
 		}
 		s += analyze.Quantile{P: q}.Name()
 	}
@@ -100,31 +101,31 @@ func bucketTime(c *analyze.Course, i int) string {
 }
 
 // bucketLabel is short: the date alone where the axis spans days.
-func bucketLabel(c *analyze.Course, i int) string {
+func (d *drawer) bucketLabel(c *analyze.Course, i int) string {
 	span := c.Width * time.Duration(len(c.Buckets))
 	switch {
 	case c.Width >= 24*time.Hour || span > 5*24*time.Hour:
-		return c.Buckets[i].Start.Format("2 Jan")
+		return c.Buckets[i].Start.Format(d.Text("2 Jan"))
 	case span > 24*time.Hour:
-		return c.Buckets[i].Start.Format("2 Jan 15h")
+		return c.Buckets[i].Start.Format(d.Text("2 Jan 15h"))
 	case c.Width < time.Minute:
 		return c.Buckets[i].Start.Format("15:04:05")
 	}
 	return c.Buckets[i].Start.Format("15:04")
 }
 
-func bucketTip(c *analyze.Course, i int, y axis) string {
-	s := "from " + bucketTime(c, i) + ": "
+func (d *drawer) bucketTip(c *analyze.Course, i int, y axis) string {
+	s := d.Sprintf("from %s: ", bucketTime(c, i))
 	for k, q := range c.Percentiles {
 		if v := c.Buckets[i].Values[k]; v != nil {
-			s += analyze.Quantile{P: q}.Name() + " " + y.tell(*v) + ", "
+			s += analyze.Quantile{P: q}.Name() + " " + y.tell(*v) + d.Text(", ")
 		}
 	}
 	return s + "n = " + human.Count(c.Buckets[i].N)
 }
 
-func courseTable(c *analyze.Course, y axis) *Table {
-	t := &Table{Columns: []Column{{Title: "From"}, {Title: "n", Right: true}}}
+func (d *drawer) courseTable(c *analyze.Course, y axis) *Table {
+	t := &Table{Columns: []Column{{Title: d.Text("From")}, {Title: "n", Right: true}}}
 	for _, q := range c.Percentiles {
 		t.Columns = append(t.Columns, Column{Title: analyze.Quantile{P: q}.Name(), Right: true})
 	}
@@ -146,19 +147,19 @@ func courseTable(c *analyze.Course, y axis) *Table {
 }
 
 // widthName is the length of a step in words.
-func widthName(w time.Duration) string {
+func (d *drawer) widthName(w time.Duration) string {
 	switch {
 	case w >= 24*time.Hour:
-		return human.Plural(int(w/(24*time.Hour)), "day")
+		return lang.Plural(d.Language, int(w/(24*time.Hour)), "day")
 	case w >= time.Hour:
-		return human.Plural(int(w/time.Hour), "hour")
+		return lang.Plural(d.Language, int(w/time.Hour), "hour")
 	case w >= time.Minute:
-		return human.Plural(int(w/time.Minute), "minute")
+		return lang.Plural(d.Language, int(w/time.Minute), "minute")
 	}
-	return human.Plural(int(w/time.Second), "second")
+	return lang.Plural(d.Language, int(w/time.Second), "second")
 }
 
-var weekdays = [...]string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
+var weekdays = [...]string{lang.Mark("Mon"), lang.Mark("Tue"), lang.Mark("Wed"), lang.Mark("Thu"), lang.Mark("Fri"), lang.Mark("Sat"), lang.Mark("Sun")}
 
 const (
 	heatLeft, heatTop = 32, 4
@@ -187,8 +188,8 @@ func (d *drawer) hours() *Figure {
 		return nil
 	}
 	hi = max(hi, heatSpan*lo)
-	f := &Figure{ID: "hours", Title: "TTFT p50 by weekday and hour (ms, s)",
-		Numbers: &Table{Columns: []Column{{Title: "Hour"}, {Title: "n", Right: true}, {Title: "TTFT p50", Right: true}, {Title: "TTFT p90", Right: true}}}}
+	f := &Figure{ID: "hours", Title: d.Text("TTFT p50 by weekday and hour (ms, s)"),
+		Numbers: &Table{Columns: []Column{{Title: d.Text("Hour")}, {Title: "n", Right: true}, {Title: "TTFT p50", Right: true}, {Title: "TTFT p90", Right: true}}}}
 	p, rows := &plot{}, 0
 	for day, cells := range m.Cells {
 		if !anyRequests(&cells) {
@@ -196,15 +197,15 @@ func (d *drawer) hours() *Figure {
 		}
 		y := heatTop + heatRow*float64(rows)
 		rows++
-		p.text("tick", "end", heatLeft-5, y+heatRow/2+4, weekdays[day])
+		p.text("tick", "end", heatLeft-5, y+heatRow/2+4, d.Word(weekdays[day]))
 		for hour, c := range cells {
-			when := fmt.Sprintf("%s %02d:00", weekdays[day], hour)
+			when := fmt.Sprintf("%s %02d:00", d.Word(weekdays[day]), hour)
 			if c.N == 0 {
 				p.rect("q empty", heatLeft+heatCell*float64(hour)+0.5, y+0.5, heatCell-1, heatRow-1)
 				continue
 			}
 			p.mark(heatClass(c.P50, lo, hi), heatLeft+heatCell*float64(hour)+0.5, y+0.5, heatCell-1, heatRow-1,
-				when+": p50 "+human.DurationOr(c.P50)+", p90 "+human.DurationOr(c.P90)+", n = "+human.Count(c.N))
+				d.Sprintf("%s: p50 %s, p90 %s, n = %s", when, human.DurationOr(c.P50), human.DurationOr(c.P90), human.Count(c.N)))
 			f.Numbers.Rows = append(f.Numbers.Rows, []Cell{cell(when), cell(human.Count(c.N)), cell(human.DurationOr(c.P50)), cell(human.DurationOr(c.P90))})
 		}
 	}
@@ -217,8 +218,8 @@ func (d *drawer) hours() *Figure {
 		from, to := heatLimit(i, lo, hi), heatLimit(i+1, lo, hi)
 		f.Legend = append(f.Legend, Key{fmt.Sprintf("q q%d", i), human.Duration(from) + " – " + human.Duration(to)})
 	}
-	f.svg = p.svg(fmt.Sprintf("Map of the median TTFT by weekday and hour, the lowest %s, n = %s", human.Duration(lo), human.Count(m.N)))
-	f.Note = "n = " + human.Plural(m.N, "request") + ", by the hour in which they ended (" + d.r.Options.Timezone + "); outlined: one request" + d.sampled() + "."
+	f.svg = p.svg(d.Sprintf("Map of the median TTFT by weekday and hour, the lowest %s, n = %s", human.Duration(lo), human.Count(m.N)))
+	f.Note = d.Sprintf("n = %s, by the hour in which they ended (%s); outlined: one request%s.", lang.Plural(d.Language, m.N, "request"), d.r.Options.Timezone, d.sampled())
 	return f
 }
 

@@ -80,23 +80,23 @@ func (b *builder) tiles() {
 	}
 	quantile("TTFT", b.all.TTFT, human.Duration, Prefill)
 	if cleanCount(b.all) >= minClean {
-		quantile("TPS clean", b.all.TPS.Clean, human.Rate, Decode)
+		quantile(b.Text("TPS clean"), b.all.TPS.Clean, human.Rate, Decode)
 	} else if v := b.all.TPS.Pooled; v != nil {
-		t = append(t, Tile{"TPS pooled", human.Rate(*v), "Σ tokens / Σ decode time", Decode})
+		t = append(t, Tile{b.Text("TPS pooled"), human.Rate(*v), b.Text("Σ tokens / Σ decode time"), Decode})
 	}
-	quantile("Total", b.all.Total, human.Duration, NoTone)
+	quantile(b.Text("Total"), b.all.Total, human.Duration, NoTone)
 	if s := b.all.Time.PrefillShare; b.all.Verdict.Basis == analyze.BasisModelled && b.all.RequestModel != nil && b.all.RequestModel.PrefillShare != nil {
 		s = b.all.RequestModel.PrefillShare
-		t = append(t, Tile{"Prefill of the waiting", human.Percent(*s), "decode " + human.Percent(1-*s) + ", modelled", Prefill})
+		t = append(t, Tile{b.Text("Prefill of the waiting"), human.Percent(*s), b.Sprintf("decode %s, modelled", human.Percent(1-*s)), Prefill})
 	} else if s != nil {
-		t = append(t, Tile{"Prefill of the waiting", human.Percent(*s), "decode " + human.Percent(1-*s) + " of " + human.Duration(b.all.Time.Total), Prefill})
+		t = append(t, Tile{b.Text("Prefill of the waiting"), human.Percent(*s), b.Sprintf("decode %s of %s", human.Percent(1-*s), human.Duration(b.all.Time.Total)), Prefill})
 	}
 	if d := b.all.Turns.Duration; d != nil {
-		quantile("Turn", d, human.Duration, NoTone)
+		quantile(b.Text("Turn"), d, human.Duration, NoTone)
 	}
 	if s := b.all.SLO.Share; s != nil {
 		l := b.r.Options.SLO
-		t = append(t, Tile{"Within the limits", human.Percent(*s), "TTFT ≤ " + human.Limit(l.TTFTms) + ", TPS ≥ " + human.LimitRate(l.TPS), NoTone})
+		t = append(t, Tile{b.Text("Within the limits"), human.Percent(*s), b.Sprintf("TTFT ≤ %s, TPS ≥ %s", human.Limit(l.TTFTms), human.LimitRate(l.TPS)), NoTone})
 	}
 	b.add(Tiles{t})
 }
@@ -107,7 +107,7 @@ func (b *builder) figures() {
 	if c == nil {
 		return
 	}
-	d := drawer{Charts: c, r: b.r, all: b.all}
+	d := drawer{Language: b.Language, Charts: c, r: b.r, all: b.all}
 	var f []Figure
 	for _, draw := range []func() *Figure{d.ttft, d.tps, d.time, d.turnTime, d.prompt, d.length, d.crowd, d.ttftOverTime, d.tpsOverTime, d.hours, d.slowest} {
 		if x := draw(); x != nil {

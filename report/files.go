@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // A File is what is known of one log that was found.
@@ -30,6 +31,8 @@ type File struct {
 
 // A Listing is all that was found.
 type Listing struct {
+	Language lang.Language `json:"-"` // of the page
+
 	Files      []File      `json:"files"`
 	NotOpened  []NotOpened `json:"not_opened"`
 	Unreadable []string    `json:"unreadable"` // problems with paths
@@ -46,19 +49,19 @@ const maxNotOpened = 20 // a folder of Codex holds few; a folder of pictures man
 // Files builds a document with a table of what was found, and what to do for
 // better data.
 func Files(l *Listing) *Document {
-	b := &builder{}
+	b := &builder{Language: l.Language}
 	b.filesTotal(l)
-	t := Table{Columns: []Column{{Title: "File", Fit: Shorten}, {Title: "Format", Fit: Wrap}, {Title: "Codex", Drop: 4}, {Title: "Size", Right: true, Drop: 3},
-		{Title: "Lines", Right: true, Drop: 5}, {Title: "Requests", Right: true}, {Title: "Turns", Right: true, Drop: 2}, {Title: "TTFT", Fit: Wrap}, {Title: "Left out", Fit: Wrap, Drop: 1}}}
+	t := Table{Columns: []Column{{Title: b.Text("File"), Fit: Shorten}, {Title: b.Text("Format"), Fit: Wrap}, {Title: "Codex", Drop: 4}, {Title: b.Text("Size"), Right: true, Drop: 3},
+		{Title: b.Text("Lines"), Right: true, Drop: 5}, {Title: b.Text("Requests"), Right: true}, {Title: b.Text("Turns"), Right: true, Drop: 2}, {Title: "TTFT", Fit: Wrap}, {Title: b.Text("Left out"), Fit: Wrap, Drop: 1}}}
 	for _, f := range l.Files {
-		t.Rows = append(t.Rows, fileRow(f))
+		t.Rows = append(t.Rows, b.fileRow(f))
 	}
 	if len(t.Rows) > 0 {
 		b.add(withoutEmpty(t))
 	}
 	b.hints(l)
 	b.notOpened(l)
-	return &Document{Title: "Codex logs found", Blocks: b.blocks}
+	return &Document{Language: b.Language, Title: b.Text("Codex logs found"), Blocks: b.blocks}
 }
 
 func (b *builder) filesTotal(l *Listing) {
@@ -71,17 +74,17 @@ func (b *builder) filesTotal(l *Listing) {
 			timed++
 		}
 	}
-	b.paragraph(plain(human.Plural(len(l.Files), "file") + ", " + human.Bytes(size) + "; " + human.Plural(requests, "request") +
-		"; timing in " + human.Count(timed) + " of them."))
+	b.paragraph(plain(b.Sprintf("%s, %s; %s; timing in %s of them.",
+		lang.Plural(b.Language, len(l.Files), "file"), human.Bytes(size), lang.Plural(b.Language, requests, "request"), human.Count(timed))))
 }
 
-func fileRow(f File) []Cell {
+func (b *builder) fileRow(f File) []Cell {
 	format := f.Format
 	if f.Era != "" {
 		format += ", " + f.Era
 	}
 	row := []Cell{nameCell(f.Path), cell(format), versionCell(f.Version), cell(human.Bytes(f.Bytes)), cell(human.Count(f.Lines)),
-		countCell(f.Requests), countCell(f.Turns), cell(ttftCounts(f)), cell(leftOut(f))}
+		countCell(f.Requests), countCell(f.Turns), cell(b.ttftCounts(f)), cell(b.leftOut(f))}
 	if f.Error != "" {
 		row[len(row)-1].Tone = Bad
 	}
@@ -103,23 +106,23 @@ func countCell(n int) Cell {
 }
 
 // ttftCounts says where the TTFTs of a file come from, the best first.
-func ttftCounts(f File) string {
+func (b *builder) ttftCounts(f File) string {
 	var parts []string
 	for _, q := range []string{"measured", "derived", "estimated", "bound", "none"} {
 		if n := f.TTFT[q]; n > 0 {
-			parts = append(parts, human.Count(n)+" "+q)
+			parts = append(parts, b.Sprintf("%s %s", human.Count(n), b.Word(q)))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, b.Text(", "))
 }
 
-func leftOut(f File) string {
+func (b *builder) leftOut(f File) string {
 	var parts []string
 	if f.Error != "" {
-		parts = append(parts, "reading ended: "+f.Error)
+		parts = append(parts, b.Sprintf("reading ended: %s", f.Error))
 	}
 	if f.Duplicates > 0 {
-		parts = append(parts, human.Count(f.Duplicates)+" duplicate")
+		parts = append(parts, b.Sprintf("%s duplicate", human.Count(f.Duplicates)))
 	}
 	var reasons []string
 	for why := range f.Skipped {
@@ -129,7 +132,7 @@ func leftOut(f File) string {
 	for _, why := range reasons {
 		parts = append(parts, strconv.Itoa(f.Skipped[why])+" "+why)
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, b.Text(", "))
 }
 
 // hints lists what to do, each once, with the number of files it is about.
@@ -148,10 +151,10 @@ func (b *builder) hints(l *Listing) {
 	if len(order) == 0 {
 		return
 	}
-	b.section("For better data")
+	b.section(b.Text("For better data"))
 	var list List
 	for _, hint := range order {
-		list.Items = append(list.Items, Item{Text: Inline{plain(human.Plural(files[hint], "file") + ": " + sentence(hint))}})
+		list.Items = append(list.Items, Item{Text: Inline{plain(lang.Plural(b.Language, files[hint], "file") + b.Text(": ") + b.sentence(b.Word(hint)))}})
 	}
 	b.add(list)
 }
@@ -160,17 +163,17 @@ func (b *builder) notOpened(l *Listing) {
 	if len(l.NotOpened)+len(l.Unreadable) == 0 {
 		return
 	}
-	b.section("Not read")
+	b.section(b.Text("Not read"))
 	var list List
 	for _, problem := range l.Unreadable {
-		list.Items = append(list.Items, Item{Text: Inline{{Text: sentence(problem), Tone: Bad}}})
+		list.Items = append(list.Items, Item{Text: Inline{{Text: b.sentence(problem), Tone: Bad}}})
 	}
 	for i, n := range l.NotOpened {
 		if i == maxNotOpened {
-			list.Items = append(list.Items, Item{Text: text("… and " + human.Count(len(l.NotOpened)-i) + " more (see --format json)")})
+			list.Items = append(list.Items, Item{Text: text(b.Sprintf("… and %s more (see --format json)", human.Count(len(l.NotOpened)-i)))})
 			break
 		}
-		list.Items = append(list.Items, Item{Text: Inline{{Text: n.Path, Style: Name}, plain(": " + n.Why)}})
+		list.Items = append(list.Items, Item{Text: Inline{{Text: n.Path, Style: Name}, plain(b.Text(": ") + b.Word(n.Why))}})
 	}
 	b.add(list)
 }

@@ -23,7 +23,7 @@ func (b *builder) groups() {
 	if len(dims) == 0 {
 		return
 	}
-	b.section("Groups")
+	b.section(b.Text("Groups"))
 	small, pooled := false, false
 	for _, by := range dims {
 		var of []analyze.Keyed
@@ -32,7 +32,7 @@ func (b *builder) groups() {
 				of = append(of, k)
 			}
 		}
-		b.part("By " + by)
+		b.part(b.Sprintf("By %s", b.Word(by)))
 		b.groupTable(by, of)
 		for _, k := range of[:min(b.rows, len(of))] {
 			small = small || k.Group.Requests < smallGroup || thinGroup(k.Group, b.groupPercentiles())
@@ -40,31 +40,31 @@ func (b *builder) groups() {
 		}
 	}
 	if small {
-		b.note(thinMark, "too few samples to rely on: fewer than 10 requests, or too few for that percentile")
+		b.note(thinMark, b.Text("too few samples to rely on: fewer than 10 requests, or too few for that percentile"))
 	}
 	if pooled {
-		b.note("", "pooled: summed tokens / summed decode time, where fewer than 6 samples are clean; the others are medians of clean TPS")
+		b.note("", b.Text("pooled: summed tokens / summed decode time, where fewer than 6 samples are clean; the others are medians of clean TPS"))
 	}
 }
 
 func (b *builder) groupTable(by string, groups []analyze.Keyed) {
 	ps := b.groupPercentiles()
-	t := Table{Columns: []Column{{Title: by, Fit: Shorten}, {Title: "n", Right: true},
-		{Title: "Waiting", Right: true, Drop: 2}}}
+	t := Table{Columns: []Column{{Title: b.Word(by), Fit: Shorten}, {Title: "n", Right: true},
+		{Title: b.Text("Waiting"), Right: true, Drop: 2}}}
 	for i, p := range ps {
 		t.Columns = append(t.Columns, Column{Title: "TTFT " + analyze.Quantile{P: p}.Name(), Right: true, Drop: 3 * i})
 	}
 	t.Columns = append(t.Columns, Column{Title: "TPS, tok/s", Right: true})
 	for i, p := range ps {
-		t.Columns = append(t.Columns, Column{Title: "Total " + analyze.Quantile{P: p}.Name(), Right: true, Drop: 1 + 3*i})
+		t.Columns = append(t.Columns, Column{Title: b.Text("Total") + " " + analyze.Quantile{P: p}.Name(), Right: true, Drop: 1 + 3*i})
 	}
-	t.Columns = append(t.Columns, Column{Title: "Phase", Fit: Wrap})
+	t.Columns = append(t.Columns, Column{Title: b.Text("Phase"), Fit: Wrap})
 	failed := slices.ContainsFunc(groups, func(k analyze.Keyed) bool { return k.Group.Failed > 0 })
 	if failed {
-		t.Columns = append(t.Columns, Column{Title: "Failed", Right: true, Drop: 5})
+		t.Columns = append(t.Columns, Column{Title: b.Text("Failed"), Right: true, Drop: 5})
 	}
 	for _, k := range groups[:min(b.rows, len(groups))] {
-		row := groupRow(k, ps)
+		row := b.groupRow(k, ps)
 		if failed {
 			row = append(row, cell(human.Count(k.Group.Failed)))
 		}
@@ -72,16 +72,13 @@ func (b *builder) groupTable(by string, groups []analyze.Keyed) {
 	}
 	b.add(t)
 	if more := len(groups) - b.rows; more > 0 {
-		b.paragraph(plain("… and " + human.Count(more) + " more (see --format json)."))
+		b.paragraph(plain(b.Sprintf("… and %s more (see --format json).", human.Count(more))))
 	}
 }
 
-func groupRow(k analyze.Keyed, ps []float64) []Cell {
+func (b *builder) groupRow(k analyze.Keyed, ps []float64) []Cell {
 	g := k.Group
-	key := nameCell(k.Key)
-	if k.Key == "" {
-		key = cell("(not stated)")
-	}
+	key := b.keyCell(k.By, k.Key)
 	n := cell(human.Count(g.Requests))
 	if g.Requests < smallGroup {
 		n.Mark, n.Tone = thinMark, Warn
@@ -90,11 +87,22 @@ func groupRow(k analyze.Keyed, ps []float64) []Cell {
 	for _, p := range ps {
 		row = append(row, quantileCell(g.TTFT.At(p), human.Duration))
 	}
-	row = append(row, cell(groupRate(g)))
+	row = append(row, cell(b.groupRate(g)))
 	for _, p := range ps {
 		row = append(row, quantileCell(g.Total.At(p), human.Duration))
 	}
-	return append(row, phaseCell(g.Verdict))
+	return append(row, b.phaseCell(g.Verdict))
+}
+
+// keyCell names a group. Some dimensions have keys that are words of ours.
+func (b *builder) keyCell(by, key string) Cell {
+	switch {
+	case key == "":
+		return cell(b.Text("(not stated)"))
+	case slices.Contains([]string{"cache", "input-size", "output-size", "status"}, by):
+		return nameCell(b.Word(key))
+	}
+	return nameCell(key)
 }
 
 // thinGroup reports whether a quantile that the group's row shows is marked.
@@ -113,24 +121,24 @@ func cleanCount(g *analyze.Group) int {
 }
 
 // groupRate is the median of the clean rates, or the pooled rate and its name.
-func groupRate(g *analyze.Group) string {
+func (b *builder) groupRate(g *analyze.Group) string {
 	if q := g.TPS.Clean.At(50); q != nil && cleanCount(g) >= minClean {
 		return human.Number(q.Value)
 	}
 	if g.TPS.Pooled == nil {
 		return human.Undefined
 	}
-	return human.Number(*g.TPS.Pooled) + " pooled"
+	return b.Sprintf("%s pooled", human.Number(*g.TPS.Pooled))
 }
 
 // phaseCell is the phase of a group; a modelled one says so.
-func phaseCell(v analyze.Verdict) Cell {
+func (b *builder) phaseCell(v analyze.Verdict) Cell {
 	if v.Phase == "" || v.Phase == analyze.PhaseNone {
 		return cell(human.Undefined)
 	}
-	c := Cell{Span: Span{Text: v.Phase, Tone: phaseTone(v.Phase)}}
+	c := Cell{Span: Span{Text: b.Word(v.Phase), Tone: phaseTone(v.Phase)}}
 	if v.Basis == analyze.BasisModelled {
-		c.Text += " (modelled)"
+		c.Text += b.Text(" (modelled)")
 	}
 	return c
 }

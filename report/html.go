@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -9,8 +10,10 @@ import (
 	"html"
 	"io"
 	"strings"
+	"unicode"
 
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 //go:embed style.css
@@ -24,23 +27,23 @@ var scriptJS string
 // HTML writes the document as one page that needs nothing else: no font, no
 // image, no script from anywhere, and a policy that forbids them.
 func HTML(w io.Writer, d *Document) error {
-	p := &page{Writer: bufio.NewWriter(w), anchors: make(map[string]int)}
+	p := &page{Language: d.Language, Writer: bufio.NewWriter(w), anchors: make(map[string]int)}
 	fmt.Fprintf(p, `<!doctype html>
-<html lang="en">
+<html lang="%[5]s">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '%[1]s'; script-src '%[2]s'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>%s</title>
-<style>%s</style>
+<title>%[3]s</title>
+<style>%[4]s</style>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the report</a>
+<a class="skip" href="#main">%[6]s</a>
 <header>
 <h1>%[3]s</h1>
-`, contentHash(styleCSS), contentHash(scriptJS), htmlText(d.Title), styleCSS)
+`, contentHash(styleCSS), contentHash(scriptJS), htmlText(d.Title), styleCSS, cmp.Or(d.Language, lang.English), htmlText(d.Language.Text("Skip to the report")))
 	head, sections := firstScreen(d.Blocks)
 	for _, block := range head {
 		p.block(block)
@@ -94,6 +97,7 @@ func sectionEnd(open bool) string {
 
 // A page is a document on its way out.
 type page struct {
+	lang.Language
 	*bufio.Writer
 	anchors map[string]int // how often each was used
 	heading string         // the last one: what a table without words of its own is about
@@ -108,7 +112,7 @@ func (p *page) navigation(blocks []Block) {
 	n, seen := 0, make(map[string]int)
 	for _, b := range blocks {
 		if startsSection(b) {
-			title := chartsTitle
+			title := p.Text(chartsTitle)
 			if h, ok := b.(Heading); ok {
 				title = h.Text
 			}
@@ -119,7 +123,7 @@ func (p *page) navigation(blocks []Block) {
 		}
 	}
 	if n >= 3 {
-		p.WriteString("<nav aria-label=\"Sections\"><ul>\n" + links.String() + "</ul></nav>\n")
+		p.WriteString("<nav aria-label=\"" + htmlText(p.Text("Sections")) + "\"><ul>\n" + links.String() + "</ul></nav>\n")
 	}
 }
 
@@ -128,6 +132,8 @@ func anchor(title string, seen map[string]int) string {
 	slug := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 0x80 && unicode.IsLetter(r):
 			return r
 		case r >= 'A' && r <= 'Z':
 			return r - 'A' + 'a'
@@ -175,7 +181,7 @@ func (p *page) list(l List) {
 			p.WriteString("<br>" + htmlInline(more))
 		}
 		if item.Chart != (Link{}) {
-			p.WriteString("<br><a href=\"#" + item.Chart.Anchor + "\">Chart: " + htmlText(item.Chart.Text) + "</a>")
+			p.WriteString("<br><a href=\"#" + item.Chart.Anchor + "\">" + htmlText(p.Sprintf("Chart: %s", item.Chart.Text)) + "</a>")
 		}
 		p.WriteString("</li>\n")
 	}
@@ -192,8 +198,8 @@ func (p *page) tiles(x Tiles) {
 }
 
 func (p *page) figures(x Figures) {
-	p.block(Heading{2, chartsTitle})
-	p.WriteString("<p class=\"note hint\">Point at a chart, or focus it and use the arrow keys, for its numbers.</p>\n<div class=\"figures\">\n")
+	p.block(Heading{2, p.Text(chartsTitle)})
+	p.WriteString("<p class=\"note hint\">" + htmlText(p.Text("Point at a chart, or focus it and use the arrow keys, for its numbers.")) + "</p>\n<div class=\"figures\">\n")
 	for i := range x.Figures {
 		p.figure(&x.Figures[i])
 	}
@@ -211,12 +217,12 @@ func (p *page) figure(f *Figure) {
 	}
 	p.WriteString("</figcaption>\n" + f.svg + "\n<p class=\"note\">" + htmlText(f.Note) + "</p>\n")
 	if f.Numbers != nil && len(f.Numbers.Rows) > 0 {
-		p.WriteString("<details><summary>Numbers</summary>\n")
+		p.WriteString("<details><summary>" + htmlText(p.Text("Numbers")) + "</summary>\n")
 		p.table(*f.Numbers, f.Title)
 		p.WriteString("</details>\n")
 	}
 	for _, l := range f.From {
-		p.WriteString("<p class=\"back\"><a href=\"#" + l.Anchor + "\">Back to the finding: " + htmlText(l.Text) + "</a></p>\n")
+		p.WriteString("<p class=\"back\"><a href=\"#" + l.Anchor + "\">" + htmlText(p.Sprintf("Back to the finding: %s", l.Text)) + "</a></p>\n")
 	}
 	p.WriteString("</figure>\n")
 }
@@ -235,7 +241,7 @@ func (p *page) table(t Table, caption string) {
 	if len(t.Rows) > 2 {
 		sort = " data-sort"
 	}
-	fmt.Fprintf(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table: %s\"><table%s>\n<caption>%[1]s</caption>\n<thead><tr>", htmlText(caption), sort)
+	fmt.Fprintf(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table%s>\n<caption>%s</caption>\n<thead><tr>", htmlText(p.Sprintf("Table: %s", caption)), sort, htmlText(caption))
 	for _, c := range t.Columns {
 		fmt.Fprintf(p, "<th scope=\"col\"%s>%s</th>", htmlClass(column(c), NoTone), htmlText(c.Title))
 	}

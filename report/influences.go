@@ -6,6 +6,7 @@ import (
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // influences shows what TTFT and TPS go with: the cache, and what else was in
@@ -17,7 +18,7 @@ func (b *builder) influences() {
 	if len(cache) < 2 && !crowds && !unknown {
 		return
 	}
-	b.section("What the latency goes with")
+	b.section(b.Text("What the latency goes with"))
 	if len(cache) > 1 {
 		b.cache(cache)
 	}
@@ -25,8 +26,8 @@ func (b *builder) influences() {
 	case crowds:
 		b.concurrency(c)
 	case unknown:
-		b.paragraph(strong("Requests in flight"), plain(" are not known: there are too many requests to keep each, and the sample of "+human.Percent(*b.all.SampledShare)+
-			" doesn't tell what else was in flight. Choose a shorter time with --since and --until."))
+		b.paragraph(strong(b.Text("Requests in flight")), plain(b.Sprintf(" are not known: there are too many requests to keep each, and the sample of %s doesn't tell what else was in flight. Choose a shorter time with --since and --until.",
+			human.Percent(*b.all.SampledShare))))
 	}
 }
 
@@ -34,19 +35,19 @@ func (b *builder) influences() {
 func (b *builder) cache(bands []analyze.Band) {
 	var l []string
 	for _, band := range bands {
-		l = append(l, human.DurationOr(band.TTFT)+" at "+band.Key+" (n = "+human.Count(band.Requests)+")")
+		l = append(l, b.Sprintf("%s at %s (n = %s)", human.DurationOr(band.TTFT), b.Word(band.Key), human.Count(band.Requests)))
 	}
-	b.paragraph(strong("TTFT p50"), plain(" by the part of the prompt that came from the cache: "+strings.Join(l, ", ")+"."))
+	b.paragraph(strong("TTFT p50"), plain(b.Sprintf(" by the part of the prompt that came from the cache: %s.", strings.Join(l, b.Text(", ")))))
 }
 
 func (b *builder) concurrency(c *analyze.Concurrency) {
-	s := "While a request ran, " + human.Number(c.Mean) + " were in flight on average, itself included, and at most " + human.Number(c.Max) +
-		" (mean over its time; " + human.Plural(c.Requests, "request") + " with known start and end)."
+	s := b.Sprintf("While a request ran, %s were in flight on average, itself included, and at most %s (mean over its time; %s with known start and end).",
+		human.Number(c.Mean), human.Number(c.Max), lang.Plural(b.Language, c.Requests, "request"))
 	if c.Correlation != nil {
-		s += " " + crowding(*c.Correlation) + " (rank correlation " + correlation(*c.Correlation) + ", n = " + human.Count(c.CorrelationRequests) + ")."
+		s += b.Sprintf(" %s (rank correlation %s, n = %s).", b.crowding(*c.Correlation), correlation(*c.Correlation), human.Count(c.CorrelationRequests))
 	}
 	b.paragraph(plain(s))
-	t := Table{Columns: []Column{{Title: "In flight"}, {Title: "Requests", Right: true}, {Title: "TTFT p50", Right: true}, {Title: "TTFT n", Right: true, Drop: 2},
+	t := Table{Columns: []Column{{Title: b.Text("In flight")}, {Title: b.Text("Requests"), Right: true}, {Title: "TTFT p50", Right: true}, {Title: "TTFT n", Right: true, Drop: 2},
 		{Title: "TPS p50, tok/s", Right: true}, {Title: "TPS n", Right: true, Drop: 1}}}
 	for _, band := range c.Bands {
 		tps := human.Undefined
@@ -62,14 +63,14 @@ func (b *builder) concurrency(c *analyze.Concurrency) {
 // weak: a rank correlation below it explains less than a tenth of the ranks.
 const weak = 0.3
 
-func crowding(r float64) string {
+func (b *builder) crowding(r float64) string {
 	switch {
 	case r <= -weak:
-		return "TPS falls with the number in flight: that points to contention, not to a slow model"
+		return b.Text("TPS falls with the number in flight: that points to contention, not to a slow model")
 	case r >= weak:
-		return "TPS does not fall with the number in flight, it rises: no sign of contention"
+		return b.Text("TPS does not fall with the number in flight, it rises: no sign of contention")
 	}
-	return "TPS hardly goes with the number in flight: no sign of contention"
+	return b.Text("TPS hardly goes with the number in flight: no sign of contention")
 }
 
 // correlation writes a coefficient between −1 and 1: −0.62.

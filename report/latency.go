@@ -3,11 +3,11 @@ package report
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // A metric is one row of the percentile table.
@@ -21,12 +21,12 @@ type metric struct {
 
 var metrics = []metric{
 	{"TTFT", "ttft_ms", "ms", func(g *analyze.Group) *analyze.Dist { return g.TTFT }, human.Duration},
-	{"Decode", "decode_ms", "ms", func(g *analyze.Group) *analyze.Dist { return g.Decode }, human.Duration},
-	{"TPS clean, tok/s", "tps_clean", "tokens/s", func(g *analyze.Group) *analyze.Dist { return g.TPS.Clean }, human.Number},
-	{"TPS all, tok/s", "tps_all", "tokens/s", func(g *analyze.Group) *analyze.Dist { return g.TPS.All }, human.Number},
-	{"TPOT (clean)", "tpot_ms", "ms", func(g *analyze.Group) *analyze.Dist { return g.TPOT }, human.Duration},
-	{"Total", "total_ms", "ms", func(g *analyze.Group) *analyze.Dist { return g.Total }, human.Duration},
-	{"Output tokens", "output_tokens", "tokens", func(g *analyze.Group) *analyze.Dist { return g.OutputTokens }, human.Quantity},
+	{lang.Mark("Decode"), "decode_ms", "ms", func(g *analyze.Group) *analyze.Dist { return g.Decode }, human.Duration},
+	{lang.Mark("TPS clean, tok/s"), "tps_clean", "tokens/s", func(g *analyze.Group) *analyze.Dist { return g.TPS.Clean }, human.Number},
+	{lang.Mark("TPS all, tok/s"), "tps_all", "tokens/s", func(g *analyze.Group) *analyze.Dist { return g.TPS.All }, human.Number},
+	{lang.Mark("TPOT (clean)"), "tpot_ms", "ms", func(g *analyze.Group) *analyze.Dist { return g.TPOT }, human.Duration},
+	{lang.Mark("Total"), "total_ms", "ms", func(g *analyze.Group) *analyze.Dist { return g.Total }, human.Duration},
+	{lang.Mark("Output tokens"), "output_tokens", "tokens", func(g *analyze.Group) *analyze.Dist { return g.OutputTokens }, human.Quantity},
 }
 
 // minClean is how many clean samples a rate needs before it is the headline;
@@ -41,11 +41,11 @@ func (b *builder) latency() {
 	if b.all.Requests == 0 {
 		return
 	}
-	b.section("Latency")
+	b.section(b.Text("Latency"))
 	ps := b.percentiles()
 	b.add(b.percentileTable(ps))
 	if used := b.thin(b.all, ps); used != "" {
-		b.note(thinMark, "n is too small: little more than the maximum ("+used+" samples)")
+		b.note(thinMark, b.Sprintf("n is too small: little more than the maximum (%s samples)", used))
 	}
 	b.pooled()
 	b.missingTTFT()
@@ -56,7 +56,7 @@ func (b *builder) percentileTable(ps []float64) Table {
 		q := m.dist(b.all).At(50)
 		return q != nil && q.CI != nil
 	})
-	t := Table{Columns: []Column{{Title: "Metric"}, {Title: "n", Right: true}}}
+	t := Table{Columns: []Column{{Title: b.Text("Metric")}, {Title: "n", Right: true}}}
 	for i, p := range ps {
 		drop := 0
 		if p != 50 && p != 90 && len(ps) > 2 {
@@ -64,22 +64,22 @@ func (b *builder) percentileTable(ps []float64) Table {
 		}
 		t.Columns = append(t.Columns, Column{Title: analyze.Quantile{P: p}.Name(), Right: true, Drop: drop})
 		if p == 50 && ci {
-			t.Columns = append(t.Columns, Column{Title: "95 % CI of p50", Right: true, Drop: 20})
+			t.Columns = append(t.Columns, Column{Title: b.Text("95 % CI of p50"), Right: true, Drop: 20})
 		}
 	}
-	t.Columns = append(t.Columns, Column{Title: "min", Right: true, Drop: 40},
-		Column{Title: "max", Right: true, Drop: 10}, Column{Title: "mean", Right: true, Drop: 30})
+	t.Columns = append(t.Columns, Column{Title: b.Text("min"), Right: true, Drop: 40},
+		Column{Title: b.Text("max"), Right: true, Drop: 10}, Column{Title: b.Text("mean"), Right: true, Drop: 30})
 	for _, m := range metrics {
-		t.Rows = append(t.Rows, percentileRow(m, m.dist(b.all), ps, ci))
+		t.Rows = append(t.Rows, b.percentileRow(m, m.dist(b.all), ps, ci))
 	}
 	return t
 }
 
-func percentileRow(m metric, d *analyze.Dist, ps []float64, ci bool) []Cell {
+func (b *builder) percentileRow(m metric, d *analyze.Dist, ps []float64, ci bool) []Cell {
 	if d == nil {
 		d = &analyze.Dist{Min: math.NaN(), Max: math.NaN(), Mean: math.NaN()}
 	}
-	row := []Cell{cell(m.title), cell(human.Count(d.N))}
+	row := []Cell{cell(b.Word(m.title)), cell(human.Count(d.N))}
 	for _, p := range ps {
 		q := d.At(p)
 		row = append(row, quantileCell(q, m.write))
@@ -119,29 +119,29 @@ func (b *builder) thin(g *analyze.Group, ps []float64) string {
 			return q != nil && q.Thin
 		})
 		if n := analyze.SamplesFor(p); marked {
-			needs = append(needs, analyze.Quantile{P: p}.Name()+" needs "+human.Count(n))
+			needs = append(needs, b.Sprintf("%s needs %s", analyze.Quantile{P: p}.Name(), human.Count(n)))
 		}
 	}
-	return strings.Join(needs, ", ")
+	return strings.Join(needs, b.Text(", "))
 }
 
 func (b *builder) pooled() {
 	if b.all.TPS.Pooled == nil {
 		return
 	}
-	s := " (decode tokens / decode time, both summed"
+	over := ""
 	if all := b.all.TPS.All; all != nil {
-		s += " over " + human.Plural(all.N, "request")
+		over = b.Sprintf(" over %s", lang.Plural(b.Language, all.N, "request"))
 	}
-	s += ")."
+	s := b.Sprintf(" (decode tokens / decode time, both summed%s).", over)
 	clean := 0
 	if b.all.TPS.Clean != nil {
 		clean = b.all.TPS.Clean.N
 	}
 	if clean < minClean {
-		s += " It is the rate to quote here: " + human.Plural(clean, "clean sample") + ", " + strconv.Itoa(minClean) + " needed."
+		s += b.Sprintf(" It is the rate to quote here: %s, %d needed.", lang.Plural(b.Language, clean, "clean sample"), minClean)
 	}
-	b.paragraph(plain("TPS pooled: "), strong(human.Rate(*b.all.TPS.Pooled)), plain(s))
+	b.paragraph(plain(b.Text("TPS pooled: ")), strong(human.Rate(*b.all.TPS.Pooled)), plain(s))
 }
 
 // missingTTFT is told always: without it nobody can say what was prefill.
@@ -151,16 +151,16 @@ func (b *builder) missingTTFT() {
 		return
 	}
 	if b.all.TTFT == nil {
-		b.paragraph(strong("No TTFT"), plain(" is known for any request: these logs cannot tell prefill from decode."+boundText(bound)))
+		b.paragraph(strong(b.Text("No TTFT")), plain(b.Text(" is known for any request: these logs cannot tell prefill from decode.")+b.boundText(bound)))
 		return
 	}
-	b.paragraph(strong("TTFT missing"), plain(" for "+human.Count(none+bound)+" of "+human.Plural(b.r.Quality.Requests, "request")+
-		"; the TTFT row is about "+human.Count(b.all.TTFT.N)+" others that completed and did not come in one piece."+boundText(bound)))
+	b.paragraph(strong(b.Text("TTFT missing")), plain(b.Sprintf(" for %s of %s; the TTFT row is about %s others that completed and did not come in one piece.%s",
+		human.Count(none+bound), lang.Plural(b.Language, b.r.Quality.Requests, "request"), human.Count(b.all.TTFT.N), b.boundText(bound))))
 }
 
-func boundText(n int) string {
+func (b *builder) boundText(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return " For " + human.Count(n) + " only an upper bound is known."
+	return b.Sprintf(" For %s only an upper bound is known.", human.Count(n))
 }

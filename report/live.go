@@ -9,13 +9,14 @@ import (
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // LiveLine is one completed request in one line: when, the model, TTFT, tokens,
 // TPS, phase and what was slow. Where it is wider than the terminal, the least
 // needed fields go.
 func LiveLine(q *analyze.Request, ended, now time.Time, o TextOptions) string {
-	t := &terminal{TextOptions: o}
+	t := &terminal{TextOptions: o.in(o.Language)}
 	clock := "15:04:05"
 	if now.Sub(ended) > halfDay {
 		clock = "2006-01-02 15:04:05" // an old log that was moved here
@@ -24,15 +25,15 @@ func LiveLine(q *analyze.Request, ended, now time.Time, o TextOptions) string {
 	if q.Model != nil {
 		model = *q.Model
 	}
-	outcome := outcomeCell(q)
+	outcome := (&builder{Language: o.Language}).outcomeCell(q)
 	fields := []liveField{
 		{text: ended.Format(clock), columns: 8, drop: 4},
 		{text: shorten(t.clean(model), 20), columns: 16, drop: 3},
 		{text: "TTFT " + pad(t.clean(ttftText(q)), 8, true), columns: 13},
 		{text: t.clean(tokensText(q.OutputTokens)) + " tok", columns: 10, right: true, drop: 2},
-		{text: t.clean(liveTPS(q)), columns: 11, right: true, drop: 1},
+		{text: t.clean(t.liveTPS(q)), columns: 11, right: true, drop: 1},
 		{text: t.clean(outcome.Text), columns: 8, tone: outcome.Tone},
-		{text: slowness(q), tone: Warn},
+		{text: t.slowness(q), tone: Warn},
 	}
 	return t.fields(fields)
 }
@@ -85,28 +86,28 @@ func (t *terminal) fieldLine(l []liveField, paint bool) string {
 }
 
 // liveTPS is the rate of a request, or that it says nothing.
-func liveTPS(q *analyze.Request) string {
+func (t *terminal) liveTPS(q *analyze.Request) string {
 	switch {
 	case q.TPS == nil || q.Status != "ok":
 		return human.Undefined
 	case !q.Clean():
-		return "noisy"
+		return t.Language.Text("noisy")
 	}
 	return human.Rate(*q.TPS)
 }
 
 // slowness says what of a request was beyond the limits.
-func slowness(q *analyze.Request) string {
+func (t *terminal) slowness(q *analyze.Request) string {
 	start, stream := slices.Contains(q.Flags, analyze.SlowStart), slices.Contains(q.Flags, analyze.SlowStream)
 	switch {
 	case start && stream:
-		return "slow start and stream"
+		return t.Language.Text("slow start and stream")
 	case start:
-		return "slow start"
+		return t.Language.Text("slow start")
 	case stream:
-		return "slow stream"
+		return t.Language.Text("slow stream")
 	case slices.Contains(q.Flags, analyze.Burst):
-		return "came in one piece"
+		return t.Language.Text("came in one piece")
 	}
 	return ""
 }
@@ -137,6 +138,7 @@ func (v *LiveView) Footer(o TextOptions, height int) []string {
 	if o.Width < minColored {
 		o.Color = false // lines that have to be cut
 	}
+	o = o.in(o.Language)
 	t := &terminal{TextOptions: o}
 	rule := "─"
 	if !o.Unicode {
@@ -166,11 +168,11 @@ func (v *LiveView) Footer(o TextOptions, height int) []string {
 // table writes the windows one below the other.
 func (v *LiveView) table(t *terminal) []string {
 	x := Table{Columns: []Column{{Title: ""}, {Title: "n", Right: true}, {Title: "TTFT p50", Right: true}, {Title: "p90", Right: true, Drop: 2},
-		{Title: "TPS clean", Right: true, Drop: 3}, {Title: "pooled", Right: true, Drop: 1},
-		{Title: "prefill", Right: true, Drop: 4}, {Title: "decode", Right: true, Drop: 5}, {Title: "unsplit", Right: true, Drop: 8},
-		{Title: "in flight", Right: true, Drop: 9}, {Title: "failed", Right: true, Drop: 7}, {Title: "SLO met", Right: true, Drop: 6}}}
+		{Title: t.Language.Text("TPS clean"), Right: true, Drop: 3}, {Title: t.Language.Text("pooled"), Right: true, Drop: 1},
+		{Title: t.Language.Text("prefill"), Right: true, Drop: 4}, {Title: t.Language.Text("decode"), Right: true, Drop: 5}, {Title: t.Language.Text("unsplit"), Right: true, Drop: 8},
+		{Title: t.Language.Text("in flight"), Right: true, Drop: 9}, {Title: t.Language.Text("failed"), Right: true, Drop: 7}, {Title: t.Language.Text("SLO met"), Right: true, Drop: 6}}}
 	for _, w := range v.Windows {
-		x.Rows = append(x.Rows, liveRow(w))
+		x.Rows = append(x.Rows, t.liveRow(w))
 	}
 	var b strings.Builder
 	own := *t
@@ -180,7 +182,7 @@ func (v *LiveView) table(t *terminal) []string {
 	return strings.SplitN(b.String(), "\n", len(x.Rows)+2)[:len(x.Rows)+1] // without the word on what does not fit
 }
 
-func liveRow(w LiveWindow) []Cell {
+func (t *terminal) liveRow(w LiveWindow) []Cell {
 	f := w.LiveFigures
 	n := human.Count(f.Requests)
 	if f.Cut {
@@ -210,7 +212,7 @@ func liveRow(w LiveWindow) []Cell {
 	if f.InFlight != nil {
 		flight = strconv.FormatFloat(*f.InFlight, 'f', 2, 64)
 	}
-	return []Cell{cell(w.Name), cell(n), cell(ttft[0]), cell(ttft[1]), cell(rate(f.TPSClean)), cell(rate(f.TPSPooled)),
+	return []Cell{cell(t.Language.Word(w.Name)), cell(n), cell(ttft[0]), cell(ttft[1]), cell(rate(f.TPSClean)), cell(rate(f.TPSPooled)),
 		{Span: Span{Text: share(f.Prefill, split), Tone: Prefill}}, {Span: Span{Text: share(f.Decode, split), Tone: Decode}},
 		cell(share(f.Unsplit, split+f.Unsplit)), cell(flight), cell(human.Count(f.Failed)), cell(human.PercentOr(f.SLO.Share))}
 }
@@ -224,8 +226,8 @@ func (v *LiveView) turns(t *terminal) string {
 		if all <= 0 || w.Name == "all" && i > 0 && v.Windows[i-1].Turns.Count > 0 {
 			continue
 		}
-		return t.clean(crop(human.Plural(u.Count, "turn")+" ("+w.Name+"): prefill "+human.Percent(u.Prefill/all)+", decode "+human.Percent(u.Decode/all)+
-			", model "+human.Percent(u.Model/all)+", tools "+human.Percent(u.Tool/all)+", other "+human.Percent(u.Other/all), t.Width))
+		return t.clean(crop(t.Language.Sprintf("%s (%s): prefill %s, decode %s, model %s, tools %s, other %s", lang.Plural(t.Language, u.Count, "turn"), t.Language.Word(w.Name),
+			human.Percent(u.Prefill/all), human.Percent(u.Decode/all), human.Percent(u.Model/all), human.Percent(u.Tool/all), human.Percent(u.Other/all)), t.Width))
 	}
 	return ""
 }
@@ -241,7 +243,7 @@ func (v *LiveView) spark(t *terminal) string {
 	const head, least = "TTFT ", 5
 	recent := v.Recent
 	for len(recent) > 0 {
-		tail := t.clean("  last " + human.Count(len(recent)) + ", " + human.Duration(slices.Min(recent)) + " to " + human.Duration(slices.Max(recent)))
+		tail := t.clean(t.Language.Sprintf("  last %s, %s to %s", human.Count(len(recent)), human.Duration(slices.Min(recent)), human.Duration(slices.Max(recent))))
 		room := t.Width - len(head) - width(tail)
 		if len(recent) <= room {
 			return head + t.paint(sparkLine(recent, t.Unicode), toneANSI[Prefill]) + tail

@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // New builds the document of a report: the verdict first, then what it stands
@@ -33,7 +35,7 @@ func markdownLines(d *Document) int {
 
 // newDocument shows up to rows groups in a table.
 func newDocument(r *analyze.Report, rows int) *Document {
-	b := &builder{r: r, all: r.Overall, zone: zone(r.Options.Timezone), rows: rows}
+	b := &builder{Language: r.Options.Language, r: r, all: r.Overall, zone: zone(r.Options.Timezone), rows: rows}
 	if b.all == nil {
 		b.all = &analyze.Group{}
 	}
@@ -53,11 +55,12 @@ func newDocument(r *analyze.Report, rows int) *Document {
 	b.models()
 	b.quality()
 	b.definitions()
-	return &Document{Title: "Codex latency: where the waiting went", Blocks: b.blocks}
+	return &Document{Language: b.Language, Title: b.Text("Codex latency: where the waiting went"), Blocks: b.blocks}
 }
 
 // A builder collects the blocks of one report.
 type builder struct {
+	lang.Language
 	r      *analyze.Report
 	all    *analyze.Group
 	zone   *time.Location // nil: every time in its own
@@ -76,51 +79,51 @@ func (b *builder) verdict() {
 	v := b.all.Verdict
 	headline := v.Headline
 	if headline == "" {
-		headline = "No request with timing was found."
+		headline = b.Text("No request with timing was found.")
 	}
 	b.paragraph(Span{Text: headline, Style: Strong, Tone: phaseTone(v.Phase)})
 	if v.Confidence != "" {
 		doubts := ""
 		if len(v.Doubts) > 0 {
-			doubts = " — " + strings.Join(v.Doubts, "; ")
+			doubts = b.Text(" — ") + strings.Join(v.Doubts, b.Text("; "))
 		}
 		basis := ""
 		if v.Basis != "" && v.Phase != analyze.PhaseNone && v.Phase != "" {
-			basis = ", " + v.Basis
+			basis = b.Sprintf(", %s", b.Word(v.Basis))
 		}
-		b.paragraph(plain("Confidence: "), Span{Text: v.Confidence, Style: Strong, Tone: confidenceTone(v.Confidence)},
-			plain(basis+doubts+"."))
+		b.paragraph(plain(b.Text("Confidence: ")), Span{Text: b.Word(v.Confidence), Style: Strong, Tone: confidenceTone(v.Confidence)},
+			plain(basis+doubts+b.Text(".")))
 	}
 	b.paragraph(plain(b.scope()))
 }
 
 // scope says what the figures are about: 2 requests in 2 files, … to ….
 func (b *builder) scope() string {
-	s := human.Plural(b.all.Requests, "request")
+	s := lang.Plural(b.Language, b.all.Requests, "request")
 	var not []string
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{b.all.Failed, "failed"}, {b.all.Aborted, "aborted"}, {b.all.Warmup, "warm-up"}} {
+	}{{b.all.Failed, b.Text("failed")}, {b.all.Aborted, b.Text("aborted")}, {b.all.Warmup, b.Text("warm-up")}} {
 		if x.n > 0 {
-			not = append(not, human.Count(x.n)+" "+x.what)
+			not = append(not, b.Sprintf("%s %s", human.Count(x.n), x.what))
 		}
 	}
 	if len(not) > 0 {
-		s += " (" + strings.Join(not, ", ") + ")"
+		s += b.Sprintf(" (%s)", strings.Join(not, b.Text(", ")))
 	}
 	if n := b.all.Turns.Count; n > 0 {
-		s += " and " + human.Plural(n, "turn")
+		s += b.Sprintf(" and %s", lang.Plural(b.Language, n, "turn"))
 	}
-	s += " in " + human.Plural(b.r.Inputs.Files, "file")
+	s += b.Sprintf(" in %s", lang.Plural(b.Language, b.r.Inputs.Files, "file"))
 	if first, last := b.r.Inputs.First, b.r.Inputs.Last; first != nil && last != nil {
 		from, to := b.time(*first)[:len("2006-01-02 15:04")], b.time(*last)[:len("2006-01-02 15:04")]
 		if from[:len("2006-01-02")] == to[:len("2006-01-02")] {
 			to = to[len("2006-01-02 "):]
 		}
-		s += ", " + from + " to " + to + " (" + b.zoneName(*last) + ")"
+		s += b.Sprintf(", %s to %s (%s)", from, to, b.zoneName(*last))
 	}
-	return s + "."
+	return s + b.Text(".")
 }
 
 // zone is the place of the report's times; nil where its name is unknown here.
@@ -151,11 +154,11 @@ func (b *builder) zoneName(t time.Time) string {
 }
 
 // sentence ends a text with a full stop where it has no end yet.
-func sentence(s string) string {
-	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
+func (b *builder) sentence(s string) string {
+	if last, _ := utf8.DecodeLastRuneInString(s); s == "" || strings.ContainsRune(".!?。！？", last) {
 		return s
 	}
-	return s + "."
+	return s + b.Text(".")
 }
 
 func phaseTone(phase string) Tone {

@@ -14,7 +14,7 @@ func (b *builder) slowest() {
 	if len(b.r.Slowest) == 0 {
 		return
 	}
-	b.section("The slowest requests")
+	b.section(b.Text("The slowest requests"))
 	b.requests(b.r.Slowest)
 }
 
@@ -23,26 +23,26 @@ func (b *builder) slowest() {
 func Requests(requests []*analyze.Request, zone *time.Location) *Document {
 	b := &builder{zone: zone}
 	if len(requests) == 0 {
-		b.paragraph(plain("No requests."))
+		b.paragraph(plain(b.Text("No requests.")))
 	} else {
 		b.requests(requests)
 	}
-	return &Document{Title: "Requests", Blocks: b.blocks}
+	return &Document{Language: b.Language, Title: b.Text("Requests"), Blocks: b.blocks}
 }
 
 // requests adds a table of requests and explains its signs. Columns that are
 // empty for all of them are left out.
 func (b *builder) requests(requests []*analyze.Request) {
-	ended := "Ended"
+	ended := b.Text("Ended")
 	for _, q := range requests {
 		if q.Time != nil {
-			ended += " (" + b.zoneName(*q.Time) + ")"
+			ended += b.Sprintf(" (%s)", b.zoneName(*q.Time))
 			break
 		}
 	}
-	t := Table{Columns: []Column{{Title: "Source", Fit: Shorten}, {Title: ended, Drop: 6}, {Title: "Model", Fit: Shorten, Drop: 2},
-		{Title: "TTFT", Right: true}, {Title: "Total", Right: true}, {Title: "Tokens", Right: true, Drop: 1},
-		{Title: "TPS, tok/s", Right: true}, {Title: "Phase", Fit: Wrap}, {Title: "Flags", Fit: Wrap, Drop: 3}}}
+	t := Table{Columns: []Column{{Title: b.Text("Source"), Fit: Shorten}, {Title: ended, Drop: 6}, {Title: b.Text("Model"), Fit: Shorten, Drop: 2},
+		{Title: "TTFT", Right: true}, {Title: b.Text("Total"), Right: true}, {Title: b.Text("Tokens"), Right: true, Drop: 1},
+		{Title: "TPS, tok/s", Right: true}, {Title: b.Text("Phase"), Fit: Wrap}, {Title: b.Text("Flags"), Fit: Wrap, Drop: 3}}}
 	var estimated, bound bool
 	for _, q := range requests {
 		estimated = estimated || q.TTFT != nil && q.TTFTQuality == "estimated"
@@ -51,10 +51,10 @@ func (b *builder) requests(requests []*analyze.Request) {
 	}
 	b.add(withoutEmpty(t))
 	if estimated {
-		b.note("~", "estimated from the timestamps around the request")
+		b.note("~", b.Text("estimated from the timestamps around the request"))
 	}
 	if bound {
-		b.note("≤", "only an upper bound of the TTFT is known")
+		b.note("≤", b.Text("only an upper bound of the TTFT is known"))
 	}
 }
 
@@ -68,7 +68,7 @@ func (b *builder) requestRow(q *analyze.Request) []Cell {
 		flags = nameCell(flagList(q.Flags, ", "))
 	}
 	return []Cell{nameCell(q.Source), cell(ended), optionalName(q.Model), cell(ttftText(q)), cell(human.DurationOr(q.Total)),
-		cell(tokensText(q.OutputTokens)), cell(tpsText(q)), outcomeCell(q), flags}
+		cell(tokensText(q.OutputTokens)), cell(tpsText(q)), b.outcomeCell(q), flags}
 }
 
 func optionalName(s *string) Cell {
@@ -111,9 +111,9 @@ func tpsText(q *analyze.Request) string {
 }
 
 // outcomeCell is the phase of a request, or why it has none.
-func outcomeCell(q *analyze.Request) Cell {
+func (b *builder) outcomeCell(q *analyze.Request) Cell {
 	if q.Status != "ok" && q.Status != "" {
-		c := cell(q.Status)
+		c := cell(b.Word(q.Status))
 		switch {
 		case q.HTTPStatus != nil:
 			c.Text += " (HTTP " + strconv.Itoa(*q.HTTPStatus) + ")"
@@ -128,7 +128,7 @@ func outcomeCell(q *analyze.Request) Cell {
 	if q.Phase == nil {
 		return cell(human.Undefined)
 	}
-	return Cell{Span: Span{Text: *q.Phase, Tone: phaseTone(*q.Phase)}}
+	return Cell{Span: Span{Text: b.Word(*q.Phase), Tone: phaseTone(*q.Phase)}}
 }
 
 func flagList(flags []analyze.Flag, sep string) string {

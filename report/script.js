@@ -3,7 +3,7 @@
 (() => {
   // Tables: a button in each head; a second press turns the order round.
   const units = { ms: 1, s: 1e3, min: 6e4, h: 36e5, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
-  const figure = /^[~≤<>±+]?\s*([−-]?[\d,]*\.?\d+)\s*(ms|s|min|h|B|kB|MB|GB|TB|%|tok\/s|tokens?|pooled|turns?|requests?)?\s*\*?$/;
+  const figure = /^[~≤<>±+]?\s*([−-]?[\d,]*\.?\d+)\s*(ms|s|min|h|B|kB|MB|GB|TB|%|tok\/s|tokens?|pooled|turns?|requests?|合并|个请求|个轮次)?\s*\*?$/;
   const text = (row, i) => row.cells[i].textContent.trim();
   const number = (s) => {
     const m = figure.exec(s);

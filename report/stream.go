@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"codexlag/analyze"
+	"codexlag/analyze/lang"
 )
 
 // A RequestWriter writes requests one by one, so that their number does not
@@ -109,20 +110,21 @@ var streamColumns = []struct {
 	Column
 	piped, screen int // widths where there is no screen, and on one
 }{
-	{Column{Title: "ENDED", Drop: 1}, 19, 19},
-	{Column{Title: "SOURCE", Fit: Shorten}, 40, 40},
-	{Column{Title: "MODEL", Fit: Shorten, Drop: 3}, 18, 14},
+	{Column{Title: lang.Mark("ENDED"), Drop: 1}, 19, 19},
+	{Column{Title: lang.Mark("SOURCE"), Fit: Shorten}, 40, 40},
+	{Column{Title: lang.Mark("MODEL"), Fit: Shorten, Drop: 3}, 18, 14},
 	{Column{Title: "TTFT", Right: true}, 10, 9},
-	{Column{Title: "TOTAL", Right: true}, 9, 8},
-	{Column{Title: "TOKENS", Right: true, Drop: 2}, 9, 7},
+	{Column{Title: lang.Mark("TOTAL"), Right: true}, 9, 8},
+	{Column{Title: lang.Mark("TOKENS"), Right: true, Drop: 2}, 9, 7},
 	{Column{Title: "TPS, tok/s", Right: true}, 16, 15},
-	{Column{Title: "PHASE", Fit: Wrap}, 18, 10},
-	{Column{Title: "FLAGS", Fit: Wrap, Drop: 4}, 0, 24},
+	{Column{Title: lang.Mark("PHASE"), Fit: Wrap}, 18, 10},
+	{Column{Title: lang.Mark("FLAGS"), Fit: Wrap, Drop: 4}, 0, 24},
 }
 
 const sourceColumn = 1
 
 func newTableWriter(b *bufio.Writer, zone *time.Location, o TextOptions) *tableWriter {
+	o = o.in(o.Language)
 	w := &tableWriter{terminal: terminal{b: b, TextOptions: o, prose: max(20, o.Width)}, zone: zone}
 	for i, c := range streamColumns {
 		w.show = append(w.show, i)
@@ -133,6 +135,7 @@ func newTableWriter(b *bufio.Writer, zone *time.Location, o TextOptions) *tableW
 				c.Fit = Fixed
 			}
 		}
+		c.Title = o.Language.Word(c.Title)
 		w.columns = append(w.columns, c.Column)
 		w.widths = append(w.widths, width)
 	}
@@ -152,7 +155,7 @@ func (w *tableWriter) Write(q *analyze.Request) error {
 	if err := w.header(); err != nil {
 		return err
 	}
-	b := builder{zone: w.zone}
+	b := builder{Language: w.Language, zone: w.zone}
 	row := b.requestRow(q)
 	row[0], row[1] = row[1], row[0] // the time first: rows come in its order
 	cells := make([]string, len(row))

@@ -5,18 +5,29 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"codexlag/analyze/lang"
 )
 
 // TextOptions say what a terminal can show.
 type TextOptions struct {
 	Width   int  // columns; 0: tables as wide as they need, prose at 100
 	Color   bool // ANSI colours
-	Unicode bool // otherwise ASCII only
+	Unicode bool // otherwise ASCII only, where the language has a form in it
+	// Language of what has no document: a [RequestWriter], live lines.
+	Language lang.Language
+}
+
+// in returns the options for a language: Chinese has no form in ASCII.
+func (o TextOptions) in(l lang.Language) TextOptions {
+	o.Language = l
+	o.Unicode = o.Unicode || l == lang.Chinese
+	return o
 }
 
 // Text writes the document for a terminal.
 func Text(w io.Writer, d *Document, o TextOptions) error {
-	t := &terminal{b: bufio.NewWriter(w), TextOptions: o, prose: o.Width}
+	t := &terminal{b: bufio.NewWriter(w), TextOptions: o.in(d.Language), prose: o.Width}
 	if o.Width <= 0 {
 		t.Width, t.prose = 1<<30, 100
 	}
@@ -94,7 +105,7 @@ func indent(mark string) int {
 func (t *terminal) heading(h Heading) {
 	s := t.clean(h.Text)
 	if h.Level > 2 {
-		t.line(t.paint(s+":", ansiBold))
+		t.line(t.paint(s+t.Language.Text(":"), ansiBold))
 		return
 	}
 	rule := "─"
@@ -127,21 +138,24 @@ func (t *terminal) wrap(in Inline, first, rest string) {
 		if s.Style == Strong {
 			style = ansiBold + style
 		}
-		for i, word := range strings.Split(t.clean(s.Text), " ") {
-			space = space || i > 0
-			if word == "" {
+		for _, c := range chunks(t.clean(s.Text)) {
+			space = space || c.space
+			if c.text == "" {
 				continue
 			}
-			n := width(word)
+			n := width(c.text)
+			if space {
+				n++
+			}
 			switch {
-			case !space || used == prefix:
-			case used+n+1 > t.prose:
+			case used == prefix || !space && !c.breaks:
+			case used+n > t.prose:
 				t.line(strings.TrimRight(line, " "))
 				line, used, prefix = rest, width(rest), width(rest)
-			default:
+			case space:
 				line, used = line+" ", used+1
 			}
-			line, used, space = line+t.paint(word, style), used+n, false
+			line, used, space = line+t.paint(c.text, style), used+width(c.text), false
 		}
 	}
 	t.line(strings.TrimRight(line, " "))
@@ -221,7 +235,7 @@ func (t *terminal) tooNarrow(columns []Column, show []int) {
 		}
 	}
 	if len(hidden) > 0 {
-		t.wrap(text("(too narrow for: "+strings.Join(hidden, ", ")+")"), "", "")
+		t.wrap(text(t.Language.Sprintf("(too narrow for: %s)", strings.Join(hidden, t.Language.Text(", ")))), "", "")
 	}
 }
 
@@ -313,18 +327,23 @@ func (t *terminal) row(columns []Column, show, widths []int, cells []string, sty
 	}
 }
 
-// wrapWords breaks text at spaces; a word that is too long keeps its line.
+// wrapWords breaks text at spaces and between Chinese characters; a word that
+// is too long keeps its line.
 func wrapWords(s string, limit int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(s) {
-		if line != "" && width(line)+1+width(word) > limit {
+	for _, c := range chunks(strings.Join(strings.Fields(s), " ")) {
+		space := ""
+		if c.space {
+			space = " "
+		}
+		if line != "" && (c.space || c.breaks) && width(line+space+c.text) > limit {
 			lines, line = append(lines, line), ""
 		}
 		if line != "" {
-			line += " "
+			line += space
 		}
-		line += word
+		line += c.text
 	}
 	return append(lines, line)
 }

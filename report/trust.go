@@ -1,20 +1,20 @@
 package report
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 	"codexlag/parse/record"
 )
 
 // noise lists the flags: what must not be trusted and why.
 func (b *builder) noise() {
-	t := Table{Columns: []Column{{Title: "Flag"}, {Title: "Requests", Right: true},
-		{Title: "Share", Right: true, Drop: 3}, {Title: "Meaning", Fit: Wrap}, {Title: "Effect", Fit: Wrap, Drop: 2}}}
+	t := Table{Columns: []Column{{Title: b.Text("Flag")}, {Title: b.Text("Requests"), Right: true},
+		{Title: b.Text("Share"), Right: true, Drop: 3}, {Title: b.Text("Meaning"), Fit: Wrap}, {Title: b.Text("Effect"), Fit: Wrap, Drop: 2}}}
 	row := func(f analyze.Flag, n int, meaning, effect string) {
 		part := human.Undefined
 		if b.r.Quality.Requests > 0 {
@@ -23,7 +23,7 @@ func (b *builder) noise() {
 		t.Rows = append(t.Rows, []Cell{nameCell(string(f)), cell(human.Count(n)), cell(part), cell(meaning), cell(effect)})
 	}
 	left := maps.Clone(b.r.Quality.Flags)
-	for _, w := range flagWords(b.r.Options) {
+	for _, w := range b.flagWords(b.r.Options) {
 		if n := left[w.flag]; n > 0 {
 			row(w.flag, n, w.meaning, w.effect)
 		}
@@ -37,7 +37,7 @@ func (b *builder) noise() {
 	if len(t.Rows) == 0 {
 		return
 	}
-	b.section("Noisy and special samples")
+	b.section(b.Text("Noisy and special samples"))
 	b.add(t)
 }
 
@@ -52,60 +52,60 @@ func (b *builder) slo() {
 		what = append(what, "TTFT ≤ "+human.Limit(limits.TTFTms))
 	}
 	if limits.TPS > 0 {
-		what = append(what, "clean TPS ≥ "+human.LimitRate(limits.TPS))
+		what = append(what, b.Sprintf("clean TPS ≥ %s", human.LimitRate(limits.TPS)))
 	}
-	b.section("Limits (SLO)")
+	b.section(b.Text("Limits (SLO)"))
 	tone := NoTone
 	if s.Missed > 0 {
 		tone = Warn
 	}
-	head := "Met by "
+	head := b.Text("Met by ")
 	if len(what) > 0 {
-		head = strings.Join(what, " and ") + ": met by "
+		head = b.Sprintf("%s: met by ", strings.Join(what, b.Text(" and ")))
 	}
 	b.paragraph(plain(head),
-		Span{human.Count(s.Met) + " of " + human.Plural(s.Met+s.Missed, "request"), Strong, tone},
-		plain(" ("+human.PercentOr(s.Share)+"), missed by "+human.Count(s.Missed)+"."))
+		Span{b.Sprintf("%s of %s", human.Count(s.Met), lang.Plural(b.Language, s.Met+s.Missed, "request")), Strong, tone},
+		plain(b.Sprintf(" (%s), missed by %s.", human.PercentOr(s.Share), human.Count(s.Missed))))
 }
 
 // quality says what was read and what of it is not in the figures.
 func (b *builder) quality() {
 	in, q := b.r.Inputs, b.r.Quality
-	b.section("Data quality")
-	items := []string{"Read: " + human.Plural(in.Files, "file") + formats(in.Formats) + ", " + human.Bytes(in.Bytes) + ", " + human.Plural(in.Lines, "line")}
-	status := "Requests: " + human.Count(q.Requests)
+	b.section(b.Text("Data quality"))
+	items := []string{b.Sprintf("Read: %s%s, %s, %s", lang.Plural(b.Language, in.Files, "file"), b.formats(in.Formats), human.Bytes(in.Bytes), lang.Plural(b.Language, in.Lines, "line"))}
+	status := b.Sprintf("Requests: %s", human.Count(q.Requests))
 	if n := b.all.Failed + b.all.Aborted + b.all.Warmup; n > 0 {
-		status += " — " + human.Count(q.Requests-n) + " ok, " + human.Count(b.all.Failed) + " failed, " + human.Count(b.all.Aborted) + " aborted, " + human.Count(b.all.Warmup) + " warm-up"
+		status += b.Sprintf(" — %s ok, %s failed, %s aborted, %s warm-up", human.Count(q.Requests-n), human.Count(b.all.Failed), human.Count(b.all.Aborted), human.Count(b.all.Warmup))
 	}
 	items = append(items, status)
 	var from []string
-	for _, x := range []struct{ quality, word string }{{"measured", "measured"}, {"derived", "derived"},
-		{"estimated", "estimated"}, {"bound", "only bounded"}, {"none", "unknown"}} {
+	for _, x := range []struct{ quality, word string }{{"measured", b.Text("measured")}, {"derived", b.Text("derived")},
+		{"estimated", b.Text("estimated")}, {"bound", b.Text("only bounded")}, {"none", b.Text("unknown")}} {
 		if n := q.TTFT[x.quality]; n > 0 {
-			from = append(from, human.Count(n)+" "+x.word)
+			from = append(from, b.Sprintf("%s %s", human.Count(n), x.word))
 		}
 	}
 	if len(from) > 0 {
-		items = append(items, "TTFT: "+strings.Join(from, ", "))
+		items = append(items, b.Sprintf("TTFT: %s", strings.Join(from, b.Text(", "))))
 	}
 	var copies []string
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{q.Repeats, "repeated usage records"}, {q.Replayed, "replayed from a parent session"},
-		{q.Duplicates, "duplicates from other copies of a log"}, {q.Merged, "merged from two logs"}} {
+	}{{q.Repeats, b.Text("repeated usage records")}, {q.Replayed, b.Text("replayed from a parent session")},
+		{q.Duplicates, b.Text("duplicates from other copies of a log")}, {q.Merged, b.Text("merged from two logs")}} {
 		if x.n > 0 {
-			copies = append(copies, human.Count(x.n)+" "+x.what)
+			copies = append(copies, b.Sprintf("%s %s", human.Count(x.n), x.what))
 		}
 	}
 	if len(copies) > 0 {
-		items = append(items, "Counted once: "+strings.Join(copies, ", "))
+		items = append(items, b.Sprintf("Counted once: %s", strings.Join(copies, b.Text(", "))))
 	}
 	if in.First != nil && in.Last != nil {
-		items = append(items, "Time: "+b.time(*in.First)+" to "+b.time(*in.Last)+", zone "+b.zoneName(*in.Last))
+		items = append(items, b.Sprintf("Time: %s to %s, zone %s", b.time(*in.First), b.time(*in.Last), b.zoneName(*in.Last)))
 	}
 	if !b.r.Options.Exact && q.Requests > 0 {
-		items = append(items, fmt.Sprintf("Percentiles of figures that are not whole milliseconds or tokens: from a sketch, because there are so many requests; off by at most %.2f %% of their value (--exact-limit)", 100*analyze.SketchError))
+		items = append(items, b.Sprintf("Percentiles of figures that are not whole milliseconds or tokens: from a sketch, because there are so many requests; off by at most %.2f %% of their value (--exact-limit)", 100*analyze.SketchError))
 	}
 	var l List
 	for _, s := range items {
@@ -119,7 +119,7 @@ func (b *builder) quality() {
 func (b *builder) skipped() {
 	q := b.r.Quality
 	told := map[record.Reason]int{record.Repeat: q.Repeats, record.Replayed: q.Replayed, record.Duplicate: q.Duplicates, record.Merge: q.Merged}
-	t := Table{Columns: []Column{{Title: "Skipped because"}, {Title: "Records", Right: true}, {Title: "Meaning", Fit: Wrap}}}
+	t := Table{Columns: []Column{{Title: b.Text("Skipped because")}, {Title: b.Text("Records"), Right: true}, {Title: b.Text("Meaning"), Fit: Wrap}}}
 	for _, reason := range slices.Sorted(maps.Keys(q.Skipped)) {
 		n := q.Skipped[reason]
 		if n <= 0 || told[reason] > 0 {
@@ -129,7 +129,7 @@ func (b *builder) skipped() {
 		if !known {
 			meaning = human.Undefined
 		}
-		t.Rows = append(t.Rows, []Cell{nameCell(string(reason)), cell(human.Count(n)), cell(meaning)})
+		t.Rows = append(t.Rows, []Cell{nameCell(string(reason)), cell(human.Count(n)), cell(b.Word(meaning))})
 	}
 	if len(t.Rows) > 0 {
 		b.add(t)
@@ -137,7 +137,7 @@ func (b *builder) skipped() {
 }
 
 // formats writes how many files are of each: " (request 2, rollout 3)".
-func formats(counts map[string]int) string {
+func (b *builder) formats(counts map[string]int) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(counts)) {
 		if counts[k] > 0 {
@@ -147,25 +147,25 @@ func formats(counts map[string]int) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return b.Sprintf(" (%s)", strings.Join(parts, b.Text(", ")))
 }
 
 // definitions are the words and methods in short.
 func (b *builder) definitions() {
-	b.section("Definitions")
+	b.section(b.Text("Definitions"))
 	method := b.r.Options.QuantileMethod
 	if method == "" {
 		method = "linear (type 7)"
 	}
 	var l List
 	for _, s := range []string{
-		"TTFT: request sent until the first generated token (prefill, queue and network). Decode: total − TTFT.",
-		"TPS: decode tokens / decode time. Clean leaves out noisy samples (see the flags), all keeps every one, pooled divides the sums.",
-		"TPOT: decode time / (decode tokens − 1), over clean requests.",
-		"Phase: prefill where TTFT is at least 60 % of the total, decode where it is at most 40 %, else balanced.",
-		"Quantiles: " + method + ". Intervals: 95 %, from order statistics, without an assumption about the distribution.",
-		"Modelled figures come from a robust regression over many requests; they are never mixed with measured ones.",
-		"— is not defined. Failed, aborted and warm-up requests are counted and in no metric.",
+		b.Text("TTFT: request sent until the first generated token (prefill, queue and network). Decode: total − TTFT."),
+		b.Text("TPS: decode tokens / decode time. Clean leaves out noisy samples (see the flags), all keeps every one, pooled divides the sums."),
+		b.Text("TPOT: decode time / (decode tokens − 1), over clean requests."),
+		b.Text("Phase: prefill where TTFT is at least 60 % of the total, decode where it is at most 40 %, else balanced."),
+		b.Sprintf("Quantiles: %s. Intervals: 95 %%, from order statistics, without an assumption about the distribution.", b.Word(method)),
+		b.Text("Modelled figures come from a robust regression over many requests; they are never mixed with measured ones."),
+		b.Text("— is not defined. Failed, aborted and warm-up requests are counted and in no metric."),
 	} {
 		l.Items = append(l.Items, Item{Text: text(s)})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 // split shows the time of the requests whose TTFT and total are known.
@@ -14,21 +15,21 @@ func (b *builder) split() {
 	if t.Total <= 0 && t.Unsplit <= 0 {
 		return
 	}
-	b.section("Where the time went")
+	b.section(b.Text("Where the time went"))
 	if t.Total > 0 {
-		b.paragraph(plain(human.Duration(t.Total) + " of waiting in " + human.Plural(t.Requests, "request") + " with a known split:"))
+		b.paragraph(plain(b.Sprintf("%s of waiting in %s with a known split:", human.Duration(t.Total), lang.Plural(b.Language, t.Requests, "request"))))
 		b.add(Bars{[]Bar{
-			{"prefill", t.Prefill / t.Total, human.Duration(t.Prefill), Prefill},
-			{"decode", t.Decode / t.Total, human.Duration(t.Decode), Decode},
+			{b.Text("prefill"), t.Prefill / t.Total, human.Duration(t.Prefill), Prefill},
+			{b.Text("decode"), t.Decode / t.Total, human.Duration(t.Decode), Decode},
 		}})
 	}
 	if t.Unsplit > 0 {
-		lead := "Another "
+		lead := b.Text("Another ")
 		if t.Total <= 0 {
-			lead = "All "
+			lead = b.Text("All ")
 		}
-		b.paragraph(plain(lead + human.Duration(t.Unsplit) + " (" + human.Percent(t.Unsplit/(t.Unsplit+t.Total)) +
-			" of the waiting) went to completed requests whose split is not known." + b.modelledSplit()))
+		b.paragraph(plain(b.Sprintf("%s%s (%s of the waiting) went to completed requests whose split is not known.%s",
+			lead, human.Duration(t.Unsplit), human.Percent(t.Unsplit/(t.Unsplit+t.Total)), b.modelledSplit())))
 	}
 	b.reasoning()
 }
@@ -40,8 +41,8 @@ func (b *builder) modelledSplit() string {
 	if m == nil || m.PrefillShare == nil || t.Unsplit < 0.1*t.Total {
 		return "" // next to nothing is left to be modelled
 	}
-	return " Modelled from token counts, prefill is " + human.Percent(*m.PrefillShare) + " and decode " + human.Percent(1-*m.PrefillShare) +
-		" of the time (see Modelled, not measured)."
+	return b.Sprintf(" Modelled from token counts, prefill is %s and decode %s of the time (see Modelled, not measured).",
+		human.Percent(*m.PrefillShare), human.Percent(1-*m.PrefillShare))
 }
 
 // reasoning tells the part of the decoding that nobody got to read.
@@ -50,8 +51,8 @@ func (b *builder) reasoning() {
 	if r == nil || r.Share == nil {
 		return
 	}
-	b.paragraph(plain("Of the output, " + human.Percent(*r.Share) + " was hidden reasoning: " + human.Quantity(r.Reasoning) + " of " +
-		human.Quantity(r.Output) + " tokens in the " + human.Plural(r.Requests, "request") + " that tell it."))
+	b.paragraph(plain(b.Sprintf("Of the output, %s was hidden reasoning: %s of %s tokens in the %s that tell it.",
+		human.Percent(*r.Share), human.Quantity(r.Reasoning), human.Quantity(r.Output), lang.Plural(b.Language, r.Requests, "request"))))
 }
 
 // turns shows the time of whole agent turns.
@@ -60,49 +61,49 @@ func (b *builder) turns() {
 	if t.Count == 0 {
 		return
 	}
-	b.part("Agent turns")
-	s := human.Plural(t.Count, "turn")
+	b.part(b.Text("Agent turns"))
+	s := lang.Plural(b.Language, t.Count, "turn")
 	if t.Duration != nil {
-		s += ", " + human.Duration(t.Duration.Mean) + " each on average"
+		s += b.Sprintf(", %s each on average", human.Duration(t.Duration.Mean))
 		if q := t.Duration.At(50); q != nil {
-			s += " (median " + human.Duration(q.Value) + ")"
+			s += b.Sprintf(" (median %s)", human.Duration(q.Value))
 		}
 	}
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{t.Failed, "failed"}, {t.Aborted, "aborted"}, {t.Unfinished, "unfinished"}} {
+	}{{t.Failed, b.Text("failed")}, {t.Aborted, b.Text("aborted")}, {t.Unfinished, b.Text("unfinished")}} {
 		if x.n > 0 {
-			s += "; " + human.Count(x.n) + " " + x.what
+			s += b.Text("; ") + b.Sprintf("%s %s", human.Count(x.n), x.what)
 		}
 	}
 	if t.TTFT != nil {
 		if q := t.TTFT.At(50); q != nil {
-			s += "; median wait for the first visible output " + human.Duration(q.Value) + " (" + human.Plural(t.TTFT.N, "turn") + ")"
+			s += b.Sprintf("; median wait for the first visible output %s (%s)", human.Duration(q.Value), lang.Plural(b.Language, t.TTFT.N, "turn"))
 		}
 	}
-	b.paragraph(plain(s + "."))
+	b.paragraph(plain(s + b.Text(".")))
 	sum := t.Prefill + t.Decode + t.Model + t.Tool + t.Other
 	if sum <= 0 {
 		return
 	}
 	b.add(Bars{[]Bar{
-		{"prefill", t.Prefill / sum, human.Duration(t.Prefill), Prefill},
-		{"decode", t.Decode / sum, human.Duration(t.Decode), Decode},
-		{"model", t.Model / sum, human.Duration(t.Model), NoTone},
-		{"tools", t.Tool / sum, human.Duration(t.Tool), Other},
-		{"other", t.Other / sum, human.Duration(t.Other), NoTone},
+		{b.Text("prefill"), t.Prefill / sum, human.Duration(t.Prefill), Prefill},
+		{b.Text("decode"), t.Decode / sum, human.Duration(t.Decode), Decode},
+		{b.Text("model"), t.Model / sum, human.Duration(t.Model), NoTone},
+		{b.Text("tools"), t.Tool / sum, human.Duration(t.Tool), Other},
+		{b.Text("other"), t.Other / sum, human.Duration(t.Other), NoTone},
 	}})
 	if t.Model > 0 {
-		b.note("", "model: requests of turns whose split into prefill and decode is not known")
+		b.note("", b.Text("model: requests of turns whose split into prefill and decode is not known"))
 	}
 }
 
 // causes says in words what makes a tail slow.
 var causes = map[string]struct{ short, why string }{
-	analyze.CauseSlowStart:  {"slow start", "they wait longer for the first token"},
-	analyze.CauseLongOutput: {"long output", "they generate more tokens; the decoder is not slower"},
-	analyze.CauseSlowStream: {"slow stream", "their tokens come more slowly"},
+	analyze.CauseSlowStart:  {lang.Mark("slow start"), lang.Mark("they wait longer for the first token")},
+	analyze.CauseLongOutput: {lang.Mark("long output"), lang.Mark("they generate more tokens; the decoder is not slower")},
+	analyze.CauseSlowStream: {lang.Mark("slow stream"), lang.Mark("their tokens come more slowly")},
 }
 
 // tail says why the slow requests are slow.
@@ -111,24 +112,24 @@ func (b *builder) tail() {
 	if t == nil {
 		return
 	}
-	b.section("Why the slow ones are slow")
+	b.section(b.Text("Why the slow ones are slow"))
 	c, known := causes[t.Cause]
 	if !known {
-		c.short, c.why = t.Cause, "see the parts"
+		c.short, c.why = t.Cause, lang.Mark("see the parts")
 	}
-	b.paragraph(plain("Of the "+human.Plural(b.all.Time.Requests, "request")+" with a known split, the slowest "+human.Count(t.Requests)+" (total ≥ p90) take "+human.Duration(math.Abs(t.Delta))+
-		" longer than the others on average, mostly for one reason: "), strong(c.short), plain(" — "+c.why+"."))
-	tbl := Table{Columns: []Column{{Title: "Part"}, {Title: "Δ mean", Right: true}, {Title: "Share of Δ", Right: true}, {Title: "What it is", Fit: Wrap}}}
+	b.paragraph(plain(b.Sprintf("Of the %s with a known split, the slowest %s (total ≥ p90) take %s longer than the others on average, mostly for one reason: ",
+		lang.Plural(b.Language, b.all.Time.Requests, "request"), human.Count(t.Requests), human.Duration(math.Abs(t.Delta)))), strong(b.Word(c.short)), plain(b.Sprintf(" — %s.", b.Word(c.why))))
+	tbl := Table{Columns: []Column{{Title: b.Text("Part")}, {Title: b.Text("Δ mean"), Right: true}, {Title: b.Text("Share of Δ"), Right: true}, {Title: b.Text("What it is"), Fit: Wrap}}}
 	for _, p := range []struct {
 		cause string
 		ms    float64
 		what  string
 	}{
-		{analyze.CauseSlowStart, t.TTFT, "later first token"},
-		{analyze.CauseLongOutput, t.Length, "more tokens"},
-		{analyze.CauseSlowStream, t.Speed, "more time per token"},
+		{analyze.CauseSlowStart, t.TTFT, b.Text("later first token")},
+		{analyze.CauseLongOutput, t.Length, b.Text("more tokens")},
+		{analyze.CauseSlowStream, t.Speed, b.Text("more time per token")},
 	} {
-		row := []Cell{cell(causes[p.cause].short), cell(human.Difference(p.ms)), cell(signedShare(p.ms, t.Delta)), cell(p.what)}
+		row := []Cell{cell(b.Word(causes[p.cause].short)), cell(human.Difference(p.ms)), cell(signedShare(p.ms, t.Delta)), cell(p.what)}
 		if p.cause == t.Cause {
 			row[0].Style = Strong
 		}
@@ -154,17 +155,17 @@ func (b *builder) findings() {
 	if len(b.r.Findings) == 0 {
 		return
 	}
-	b.section("Findings")
+	b.section(b.Text("Findings"))
 	var l List
 	for i, f := range b.r.Findings {
 		item := Item{Anchor: findingAnchor(i), Text: Inline{
-			{Text: severityLabel(f.Severity) + ": " + sentence(f.Title), Style: Strong, Tone: severityTone(f.Severity)},
+			{Text: b.severityLabel(f.Severity) + b.Text(": ") + b.sentence(f.Title), Style: Strong, Tone: severityTone(f.Severity)},
 		}}
 		if f.Evidence != "" {
-			item.Text = append(item.Text, plain(" "+sentence(f.Evidence)))
+			item.Text = append(item.Text, plain(" "+b.sentence(f.Evidence)))
 		}
 		if f.Advice != "" {
-			item.More = append(item.More, text("What to do: "+sentence(f.Advice)))
+			item.More = append(item.More, text(b.Sprintf("What to do: %s", b.sentence(f.Advice))))
 		}
 		l.Items = append(l.Items, item)
 	}
@@ -174,14 +175,14 @@ func (b *builder) findings() {
 // findingAnchor is the place of a finding on a page.
 func findingAnchor(i int) string { return "finding-" + strconv.Itoa(i+1) }
 
-func severityLabel(s string) string {
+func (b *builder) severityLabel(s string) string {
 	switch s {
 	case analyze.SeverityInfo:
-		return "Note"
+		return b.Text("Note")
 	case analyze.SeverityWarn:
-		return "Warning"
+		return b.Text("Warning")
 	case analyze.SeverityBad:
-		return "Problem"
+		return b.Text("Problem")
 	}
 	return s
 }

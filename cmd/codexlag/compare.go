@@ -20,6 +20,7 @@ type compareCmd struct {
 	inputFlags
 	figureFlags
 	colorFlags
+	languageFlags
 
 	At        string   `placeholder:"TIME" group:"Comparison" help:"Split one set in two: requests that ended before TIME, and the others."`
 	By        []string `placeholder:"KEY" group:"Comparison" help:"Compare also by ${dimensions}. Repeatable."`
@@ -118,7 +119,7 @@ func (c *compareCmd) options(zone *time.Location, gates []gate) (analyze.Options
 	}
 	slices.Sort(ps)
 	o.Percentiles = slices.Compact(ps)
-	o.Top = 0
+	o.Top, o.Language = 0, c.Lang
 	o.By, err = dimensions(c.By)
 	return o, err
 }
@@ -213,8 +214,8 @@ func (c *compareCmd) oneSet(env *environment, zone *time.Location, options analy
 		return nil, &exitError{exitNothing, "nothing to compare: no request ended at " + when + " (--at) or later; " + human.Plural(b, "request") + " ended before"}
 	}
 	return &sides{
-		before:   analyze.Set{Name: "before " + when, Inputs: rd.inputs(), Collected: before},
-		after:    analyze.Set{Name: "from " + when, Inputs: rd.inputs(), Collected: after},
+		before:   analyze.Set{Name: c.Lang.Sprintf("before %s", when), Inputs: rd.inputs(), Collected: before},
+		after:    analyze.Set{Name: c.Lang.Sprintf("from %s", when), Inputs: rd.inputs(), Collected: after},
 		readings: []*reading{rd},
 	}, nil
 }

@@ -18,6 +18,7 @@ type explainCmd struct {
 
 	figureFlags
 	colorFlags
+	languageFlags
 	anonymousFlags
 
 	Timezone string `placeholder:"NAME" group:"Reading" help:"IANA name of the zone of times without one (default: local)."`
@@ -44,6 +45,7 @@ func (c *explainCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	options.Language = c.Lang
 	path, line := splitPlace(c.Place)
 	env.hide(c.Place, path)
 	if info, err := os.Stat(path); err == nil && info.IsDir() && line > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 )
 
 const failOnForm = "write METRIC:STAT>LIMIT or METRIC:STAT<LIMIT, such as ttft:p90>+20% or tps:p50<20"
@@ -143,9 +144,9 @@ func (g *gate) figures(c *analyze.GroupChange) (analyze.Change, string) {
 		return change, fmt.Sprintf("%s %s → %s (%s)", g.metric.title, human.PercentOr(change.Before), human.PercentOr(change.After), human.ChangeOr(change.Relative))
 	}
 	m := g.metric.of(c)
-	change, told := m.Mean(), m.DescribeMean(g.metric.write)
+	change, told := m.Mean(), m.DescribeMean(lang.English, g.metric.write)
 	if g.percentile > 0 {
-		change, told = m.At(g.percentile), m.Describe(g.percentile, g.metric.write)
+		change, told = m.At(g.percentile), m.Describe(lang.English, g.percentile, g.metric.write)
 	}
 	title := g.metric.title
 	if g.metric.name == "tps" && m.Samples == analyze.SamplesAll {

@@ -15,6 +15,7 @@ import (
 type filesCmd struct {
 	pathArgs
 	colorFlags
+	languageFlags
 	anonymousFlags
 
 	Jobs    int    `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
@@ -49,6 +50,7 @@ func (c *filesCmd) Run(env *environment) error {
 		return err
 	}
 	l := listing(read.Summary, duplicates)
+	l.Language = c.Lang
 	if c.Format == "json" {
 		err = report.ListingJSON(env.stdout, l)
 	} else {

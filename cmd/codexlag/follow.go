@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"codexlag/analyze"
-	"codexlag/analyze/human"
+	"codexlag/analyze/lang"
 	"codexlag/parse"
 	"codexlag/parse/follow"
 	"codexlag/parse/record"
@@ -128,7 +128,7 @@ func (c *reportCmd) follow(env *environment, zone *time.Location, options analyz
 		options: &options, zone: zone, collector: analyze.NewCollector(options), windows: analyze.NewWindows(&options, longWindow),
 		sources: make(map[string]origin), meter: new(parse.Meter),
 		lines: make(chan shown, maxWaiting), ready: make(chan struct{}), deaf: make(chan struct{}),
-		status: "Ctrl-C ends it with the report",
+		status: c.Lang.Text("Ctrl-C ends it with the report"),
 	}
 	if c.Listen != "" {
 		l.metrics = metrics.New(l.options, version())
@@ -149,7 +149,7 @@ func (c *reportCmd) follow(env *environment, zone *time.Location, options analyz
 	defer giveUp(nil)
 	bar := *env // has the bare standard error
 	stopProgress := sync.OnceFunc(bar.showProgress(l.meter, c.NoProgress))
-	s := newScreen(c.lineWriter(env, outputs), c.color())
+	s := newScreen(c.lineWriter(env, outputs), c.color(), c.Lang)
 	if s.tty != nil && isTerminal(env.stderr) {
 		env.stderr = aside{s, env.stderr}
 	}
@@ -465,11 +465,11 @@ func (l *live) view() *report.LiveView {
 	}
 	return &report.LiveView{
 		Windows: []report.LiveWindow{
-			{Name: "last 5 min", LiveFigures: l.lately.figures[0]},
-			{Name: "last hour", LiveFigures: l.lately.figures[1]},
-			{Name: "all", LiveFigures: l.all.figures[0]},
+			{Name: lang.Mark("last 5 min"), LiveFigures: l.lately.figures[0]},
+			{Name: lang.Mark("last hour"), LiveFigures: l.lately.figures[1]},
+			{Name: lang.Mark("all"), LiveFigures: l.all.figures[0]},
 		},
 		Recent: l.recent,
-		Status: human.Plural(len(l.sources), "file") + " followed  " + l.status,
+		Status: l.options.Language.Sprintf("%s followed  %s", lang.Plural(l.options.Language, len(l.sources), "file"), l.status),
 	}
 }

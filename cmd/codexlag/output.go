@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"codexlag/analyze/lang"
 	"codexlag/report"
 )
 
@@ -34,6 +35,11 @@ var endings = map[string]string{".md": "markdown", ".markdown": "markdown", ".tx
 type colorFlags struct {
 	Color   string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" group:"Output" help:"Colours: auto (on a terminal), always (text for less -R), never."`
 	NoColor bool   `group:"Output" help:"As --color never (also: the variable NO_COLOR)."`
+}
+
+// languageFlags choose the language of what people read.
+type languageFlags struct {
+	Lang lang.Language `enum:"en,zh" default:"en" placeholder:"LANG" group:"Output" help:"Language of headings, verdicts and advice: en or zh (default ${default})."`
 }
 
 // color is when to colour: auto, always or never.

@@ -18,6 +18,7 @@ type reportCmd struct {
 	inputFlags
 	figureFlags
 	colorFlags
+	languageFlags
 	followFlags
 
 	By     []string `placeholder:"KEY" group:"Figures" help:"Group by ${dimensions}. Repeatable."`
@@ -55,7 +56,7 @@ func (c *reportCmd) Run(env *environment) error {
 	if c.Top < 0 {
 		return usageError("--top: %d is negative", c.Top)
 	}
-	options.Top = c.Top
+	options.Top, options.Language = c.Top, c.Lang
 	gate := -1.0
 	if c.SLOMin != "" {
 		if gate, err = parseShare("slo-min", c.SLOMin); err != nil {

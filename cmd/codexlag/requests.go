@@ -18,6 +18,7 @@ type requestsCmd struct {
 	inputFlags
 	figureFlags
 	colorFlags
+	languageFlags
 
 	Format string `placeholder:"FORMAT" enum:",text,csv,ndjson" default:"" group:"Output" help:"text (a table), csv or ndjson (default: by the ending of -o, else text)."`
 	Output string `short:"o" placeholder:"FILE" group:"Output" help:"Write to FILE instead (.csv, .ndjson, .txt)."`
@@ -53,6 +54,7 @@ func (c *requestsCmd) Run(env *environment) error {
 		}
 		w, screen = file, report.TextOptions{Unicode: true}
 	}
+	screen.Language = c.Lang
 	requests, read, err := c.list(env, zone, &options, w, screen)
 	if file != nil {
 		if err2 := file.finish(err); err == nil && err2 != nil {

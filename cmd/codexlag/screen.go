@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"codexlag/analyze"
+	"codexlag/analyze/lang"
 	"codexlag/report"
 )
 
@@ -44,8 +45,8 @@ type shown struct {
 // maxShown is how many lines the tallest terminal has that is drawn anew whole.
 const maxShown = 200
 
-func newScreen(w io.Writer, color string) *screen {
-	s := &screen{w: w, color: color, options: report.TextOptions{Unicode: true}}
+func newScreen(w io.Writer, color string, l lang.Language) *screen {
+	s := &screen{w: w, color: color, options: report.TextOptions{Unicode: true, Language: l}}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		s.tty = f
 		s.measure()
@@ -56,6 +57,7 @@ func newScreen(w io.Writer, color string) *screen {
 // measure asks the terminal for its size and reports whether that has changed.
 func (s *screen) measure() bool {
 	options := terminal(s.tty, s.color)
+	options.Language = s.options.Language
 	height := 24
 	if _, h, err := term.GetSize(int(s.tty.Fd())); err == nil && h > 0 {
 		height = h
