@@ -2,7 +2,6 @@ package parse
 
 import (
 	"hash/maphash"
-	"strconv"
 	"time"
 
 	"codexlag/parse/record"
@@ -95,7 +94,7 @@ func (j *joiner) add(r record.Record) {
 
 // line takes a request line. It has an identity only where it names itself.
 func (j *joiner) line(r *record.Request) {
-	if r.ID != "" && j.repeated("line "+r.Session+" "+r.ID) {
+	if r.ID != "" && j.repeated(identity{what: "line", whose: r.Session, id: r.ID}) {
 		j.duplicate(r)
 		return
 	}
@@ -106,8 +105,16 @@ func (j *joiner) duplicate(r *record.Request) {
 	j.sink(&record.Dropped{Pos: r.Pos, Reason: record.Duplicate, Session: r.Session})
 }
 
-func (j *joiner) repeated(key string) bool {
-	h := maphash.String(j.seed, key)
+// An identity is what names a request or a turn across the logs that tell of it.
+type identity struct {
+	what, whose, id           string
+	at                        int64 // Unix µs, or the place in a turn
+	outputTokens, inputTokens int64
+}
+
+// repeated reports whether the identity was met before. Only its hash is kept.
+func (j *joiner) repeated(key identity) bool {
+	h := maphash.Comparable(j.seed, key)
 	if _, ok := j.seen[h]; ok {
 		return true
 	}
@@ -175,19 +182,21 @@ func (j *joiner) pass(r record.Record) {
 // rolloutKey names a request across copies of its session. History that is
 // copied into a fork is stamped anew, so within a turn the place counts and
 // not the time.
-func (j *joiner) rolloutKey(r *record.Request) string {
+func (j *joiner) rolloutKey(r *record.Request) identity {
 	if r.ID != "" {
-		return "id " + r.ID
+		return identity{what: "response", id: r.ID}
 	}
-	tokens := " " + strconv.FormatInt(r.Output.N, 36) + " " + strconv.FormatInt(r.Input.N, 36)
+	key := identity{outputTokens: r.Output.N, inputTokens: r.Input.N}
 	if r.Turn == "" {
-		return "at " + r.Session + " " + strconv.FormatInt(r.End.UnixMicro(), 36) + tokens
+		key.what, key.whose, key.at = "request at", r.Session, r.End.UnixMicro()
+		return key
 	}
 	if r.Turn != j.turn {
 		j.turn, j.index = r.Turn, 0
 	}
 	j.index++
-	return "in " + r.Turn + " " + strconv.Itoa(j.index) + tokens
+	key.what, key.id, key.at = "request in", r.Turn, int64(j.index)
+	return key
 }
 
 // merge gives r the TTFT that a trace measured for the same request: same
@@ -250,15 +259,15 @@ func (j *joiner) rolloutTurn(t *record.Turn) {
 	}
 }
 
-func turnKey(t *record.Turn) string {
+func turnKey(t *record.Turn) identity {
 	if t.ID != "" {
-		return "turn " + t.ID
+		return identity{what: "turn", id: t.ID}
 	}
 	whose := t.Session
 	if whose == "" {
 		whose = t.File
 	}
-	return "turn at " + whose + " " + strconv.FormatInt(t.Start.UnixMicro(), 36)
+	return identity{what: "turn at", whose: whose, at: t.Start.UnixMicro()}
 }
 
 // flush passes on what no session file told of.

@@ -167,8 +167,13 @@ func (l *Live) Once(ctx context.Context, f source.File) *Growing {
 // of it are passed on.
 func (g *Growing) Silence(on bool) { g.silent = on }
 
-// Failed notes why the log cannot be read; nil for that it can again.
-func (g *Growing) Failed(err error) { g.log.Err = err }
+// Failed notes why the log cannot be read; nil for that it can again, which
+// does not mend a log that met a fault of the program.
+func (g *Growing) Failed(err error) {
+	if g.r != nil {
+		g.log.Err = err
+	}
+}
 
 // Write takes the next bytes of the log; a line may come in pieces.
 func (g *Growing) Write(b []byte) {
