@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"sync"
 	"time"
 
 	"codexlag/parse/record"
@@ -198,15 +199,29 @@ func (s *reasoningSums) figures() *Reasoning {
 	return r
 }
 
+// togetherFrom is the number of requests from which figures are worth computing
+// at the same time.
+const togetherFrom = 10_000
+
+// A together does several things at once, or one after the other.
+type together struct {
+	sync.WaitGroup
+	alone bool
+}
+
+func (t *together) do(f func()) {
+	if t.alone {
+		f()
+	} else {
+		t.Go(f)
+	}
+}
+
 // figures computes what the group comes to.
 func (g *group) figures(o *Options) *Group {
 	ps := o.Percentiles
 	f := &Group{
 		Requests: g.requests, Failed: g.failed, Aborted: g.aborted, Warmup: g.warmup,
-		TTFT: g.ttft.dist(ps), Total: g.total.dist(ps), Decode: g.decode.dist(ps),
-		TPS:          TPS{Clean: g.tpsClean.dist(ps), All: g.tpsAll.dist(ps)},
-		TPOT:         g.tpot.dist(ps),
-		OutputTokens: g.output.dist(ps),
 		Time: TimeSplit{
 			Requests: g.splits,
 			Prefill:  g.splitPrefill.ms(),
@@ -216,6 +231,14 @@ func (g *group) figures(o *Options) *Group {
 		Turns:         g.turns.figures(ps),
 		SLO:           SLO{Met: g.sloMet, Missed: g.sloMissed},
 		TTFTQualities: map[string]int{},
+	}
+	var work together
+	if g.requests < togetherFrom {
+		work.alone = true
+	}
+	for s, d := range map[*sample]**Dist{&g.ttft: &f.TTFT, &g.total: &f.Total, &g.decode: &f.Decode, &g.output: &f.OutputTokens,
+		&g.tpsClean: &f.TPS.Clean, &g.tpsAll: &f.TPS.All, &g.tpot: &f.TPOT} {
+		work.do(func() { *d = s.dist(ps) })
 	}
 	if g.pooled != (sum{}) {
 		f.TPS.Pooled = num(g.pooledTokens.float() / (g.pooled.ms() / 1000))
@@ -231,7 +254,8 @@ func (g *group) figures(o *Options) *Group {
 		f.TTFTQualities[record.Quality(q).String()] = n
 	}
 	f.Reasoning = g.reasoning.figures()
-	fits := g.addModels(f)
+	fits := g.addModels(f, &work)
+	work.Wait()
 	f.Verdict = g.verdict(f, &fits, o)
 	return f
 }

@@ -16,18 +16,19 @@ const (
 
 // addModels sets the figures of f that need the requests one by one, and
 // returns the fits of the request models.
-func (g *group) addModels(f *Group) requestFits {
+func (g *group) addModels(f *Group, work *together) requestFits {
 	p := &g.population
+	p.ordered() // once for all
 	share, sampled := p.sampled()
 	if sampled {
 		f.SampledShare = num(share)
 	}
-	f.PrefillModel = p.prefillModel()
-	f.TTFTByCache = p.ttftByCache()
+	work.do(func() { f.PrefillModel = p.prefillModel() })
+	work.do(func() { f.TTFTByCache = p.ttftByCache() })
 	if g.whole && !sampled {
-		f.Concurrency = concurrency(p.ordered())
+		work.do(func() { f.Concurrency = concurrency(p.ordered()) })
 	}
-	fits := p.requestModels()
+	fits := p.requestModels(work.alone)
 	fits.requests = int(float64(fits.requests)/share + 0.5)
 	fits.total /= share
 	f.RequestModels = fits.models
@@ -66,7 +67,7 @@ func (s *requestFits) main() *RequestModel {
 // Requests with a known TTFT are in as well. Codex tells the first request of a
 // turn from the turn's start, set-up included. That may lengthen its total; it
 // does not change what a token takes.
-func (p *population) requestModels() requestFits {
+func (p *population) requestModels(alone bool) requestFits {
 	byModel := make(map[string][]*row)
 	rows := p.ordered()
 	for i := range rows {
@@ -78,18 +79,38 @@ func (p *population) requestModels() requestFits {
 	names := slices.SortedFunc(maps.Keys(byModel), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(byModel[b]), len(byModel[a])), cmp.Compare(a, b))
 	})
+	work := together{alone: alone}
+	fits := make([]*modelled, len(names))
+	for i, name := range names {
+		work.do(func() { fits[i] = fitModel(byModel[name]) })
+	}
+	work.Wait()
 	s := requestFits{models: []ModelFit{}}
-	for _, name := range names {
-		s.add(name, byModel[name])
+	for i, m := range fits {
+		if m == nil {
+			continue
+		}
+		s.models = append(s.models, ModelFit{names[i], m.RequestModel})
+		s.requests += m.Requests
+		s.total += m.total
+		s.modelled.prefill += m.part.prefill
+		s.modelled.decode += m.part.decode
 	}
 	return s
 }
 
-// add fits the requests of one model, if they are enough. A fit that doesn't
-// tell what an output token takes splits nothing and is none.
-func (s *requestFits) add(model string, rows []*row) {
+// A modelled is the fit of one model and the time that it splits.
+type modelled struct {
+	RequestModel
+	total float64 // ms
+	part  split
+}
+
+// fitModel fits the requests of one model; nil where they are not enough. A fit
+// that doesn't tell what an output token takes splits nothing and is none.
+func fitModel(rows []*row) *modelled {
 	if len(rows) < minRequestModel {
-		return
+		return nil
 	}
 	points := make([]point, len(rows))
 	for i, w := range rows {
@@ -98,7 +119,7 @@ func (s *requestFits) add(model string, rows []*row) {
 	}
 	f, ok := regress(points, 3)
 	if !ok || !f.told[2] {
-		return
+		return nil
 	}
 	// Whole numbers are summed, then weighed: in any order the same.
 	var uncached, output, total sum
@@ -112,16 +133,12 @@ func (s *requestFits) add(model string, rows []*row) {
 		prefill: float64(len(rows))*f.beta[0] + uncached.float()*f.beta[1],
 		decode:  output.float() * f.beta[2],
 	}
-	m := RequestModel{
+	m := modelled{RequestModel{
 		Requests: len(rows), Overhead: f.beta[0], PrefillRate: f.promptRate(), TPOT: f.beta[2],
 		Explained: f.explained, PrefillShare: part.share(),
-	}
+	}, total.ms(), part}
 	m.compare(&f, rows)
-	s.models = append(s.models, ModelFit{model, m})
-	s.requests += len(rows)
-	s.total += total.ms()
-	s.modelled.prefill += part.prefill
-	s.modelled.decode += part.decode
+	return &m
 }
 
 // promptRate returns the tokens/s at which the prompt is read; nil where the

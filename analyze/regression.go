@@ -93,7 +93,7 @@ func regress(points []point, terms int) (f fit, ok bool) {
 
 // maxPoints is how many points a fit looks at: with more, the coefficients only
 // change in digits that their doubt covers.
-const maxPoints = 1 << 13
+const maxPoints = 1 << 12
 
 // thinned returns every so many of the ordered points, which stand for all.
 func thinned(points []point) []point {
