@@ -577,3 +577,16 @@ func TestKeysAreBounded(t *testing.T) {
 		t.Error("the groups depend on the order")
 	}
 }
+
+// Readers use a request's memory again: what is kept must not point into it.
+func TestRequestsAreCopied(t *testing.T) {
+	r := line(100, 300, 5)
+	r.Status, r.Error.HTTPStatus = record.Failed, 429
+	o := DefaultOptions()
+	q := NewRequest(r, &o)
+	want, _ := json.Marshal(q)
+	*r = record.Request{Error: record.Error{HTTPStatus: 500}}
+	if got, _ := json.Marshal(q); string(got) != string(want) {
+		t.Errorf("%s, was %s", got, want)
+	}
+}

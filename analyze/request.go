@@ -56,8 +56,8 @@ func NewRequest(r *record.Request, o *Options) *Request {
 	if r.HasReportedTPS {
 		q.ReportedTPS = num(r.ReportedTPS)
 	}
-	if r.Error.HTTPStatus != 0 {
-		q.HTTPStatus = &r.Error.HTTPStatus
+	if status := r.Error.HTTPStatus; status != 0 {
+		q.HTTPStatus = &status // r is used again
 	}
 	return q
 }
