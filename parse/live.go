@@ -18,8 +18,9 @@ import (
 // passes on the records that Read would find in the same bytes. Its methods
 // must not be called at the same time.
 type Live struct {
-	o    Options
-	join *joiner
+	o      Options
+	join   *joiner
+	opened int // logs that came up after the start
 }
 
 // NewLive returns a Live whose records go to sink, one at a time.
@@ -39,11 +40,12 @@ type Growing struct {
 	// read as a whole: a database, a compressed file.
 	Fixed bool
 
-	live   *Live
-	silent bool
-	more   feed
-	r      *Reader // nil where the log is fixed or reading it failed
-	log    Log
+	live       *Live
+	generation int // see joiner
+	silent     bool
+	more       feed
+	r          *Reader // nil where the log is fixed or reading it failed
+	log        Log
 }
 
 // A feed is a stream that others put bytes into.
@@ -153,6 +155,10 @@ func (l *Live) Open(f source.File) *Growing {
 	g := &Growing{File: f, live: l, log: Log{Info: Info{Path: f.Path, Format: record.FormatUnknown}, Named: f.Named}}
 	g.r = NewReader(f.Path, &g.more, l.o.Location)
 	g.Sum = emptySum
+	if l.join.live.caughtUp {
+		l.opened++
+		g.generation = l.opened
+	}
 	return g
 }
 
@@ -210,6 +216,7 @@ func (g *Growing) End() {
 func (g *Growing) scan() {
 	for g.r.Scan() {
 		if !g.silent {
+			g.live.join.generation = g.generation
 			g.live.join.add(g.r.Record())
 		}
 	}

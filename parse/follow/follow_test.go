@@ -263,6 +263,27 @@ func TestTraceAndSessionAreJoined(t *testing.T) {
 	})
 }
 
+// One request is told of twice in a row, by two writers into one trace; the
+// trace is rotated between the two lines.
+func TestTraceIsRotatedBetweenTheTwoTellingsOfARequest(t *testing.T) {
+	both(t, func(t *testing.T, o Options) {
+		dir := t.TempDir()
+		trace := filepath.Join(dir, "codex-tui.log")
+		put(t, trace, fmt.Sprintf(traceLine, 1, 0, 7))
+		r := start(t, o, dir)
+		pair := fmt.Sprintf(traceLine, 10, 0, 11)
+		put(t, trace, pair)
+		os.Rename(trace, trace+".1")
+		put(t, trace, strings.ReplaceAll(pair, "log_only", "trace_safe")+fmt.Sprintf(traceLine, 20, 0, 13))
+		r.has(4) // and one duplicate
+		r.cancel()
+		<-r.done
+		if n := strings.Count(strings.Join(r.got.sorted(), "\n"), "request"); n != 3 {
+			t.Errorf("%d requests instead of 3: %q", n, r.got.sorted())
+		}
+	})
+}
+
 // A tree of old sessions costs next to nothing, and neither does time.
 func TestSleepingFilesCostNothing(t *testing.T) {
 	dir := t.TempDir()
