@@ -1,0 +1,134 @@
+// Package export writes requests and turns as a data set: folders of Parquet
+// files, one file a day, which DuckDB, Spark, Trino and others read as tables.
+//
+//	DIR/requests/date=2026-11-24/codexlag.parquet
+//	DIR/turns/date=2026-11-24/codexlag.parquet
+//
+// The page sql.md beside this file says how to ask them.
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"codexlag/analyze"
+)
+
+// FileName is what the file of a day is called, in its folder date=DAY.
+const FileName = "codexlag.parquet"
+
+// A Dataset is being written. Nothing of it can be seen before Commit.
+type Dataset struct {
+	dir, staging string
+	made         bool // dir did not exist before
+	requests     *table[requestRow]
+	turns        *table[turnRow]
+}
+
+// Written says what Commit wrote.
+type Written struct {
+	Requests, Turns int // rows
+	Files           int
+	Replaced        []string // days that had a file before
+}
+
+// Create begins a data set in the folder dir, which it makes if need be. Each
+// file carries metadata beside the descriptions of its columns. Whoever calls
+// Create calls Discard in the end.
+func Create(dir string, metadata map[string]string) (*Dataset, error) {
+	_, err := os.Stat(dir)
+	made := errors.Is(err, os.ErrNotExist)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	// Beside the data, since only there a file can be renamed into its place.
+	staging, err := os.MkdirTemp(dir, ".codexlag-export-*")
+	if err != nil {
+		return nil, err
+	}
+	d := &Dataset{dir: dir, staging: staging, made: made}
+	if d.requests, err = newTable[requestRow]("requests", staging, metadata); err == nil {
+		d.turns, err = newTable[turnRow]("turns", staging, metadata)
+	}
+	if err != nil {
+		d.Discard()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Request adds a request.
+func (d *Dataset) Request(q *analyze.Request) error { return d.requests.write(newRequestRow(q)) }
+
+// Turn adds a turn.
+func (d *Dataset) Turn(t *analyze.Turn) error { return d.turns.write(newTurnRow(t)) }
+
+// Rows is how many requests and turns were added.
+func (d *Dataset) Rows() (requests, turns int) { return d.requests.rows, d.turns.rows }
+
+// Commit writes a file for each day that has rows, and replaces the one that was
+// there. All are whole before the first takes its place, so an error leaves what
+// was there, unless renaming itself fails in the middle. Days without rows and
+// files of others stay as they are.
+func (d *Dataset) Commit(ctx context.Context) (*Written, error) {
+	files, err := d.requests.cut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	turns, err := d.turns.cut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, turns...)
+	w := &Written{Requests: d.requests.rows, Turns: d.turns.rows, Files: len(files)}
+	for _, f := range files {
+		replaced, err := d.publish(f)
+		if err != nil {
+			return nil, err
+		}
+		if replaced {
+			w.Replaced = append(w.Replaced, f.day)
+		}
+	}
+	slices.Sort(w.Replaced)
+	w.Replaced = slices.Compact(w.Replaced)
+	return w, nil
+}
+
+// publish gives a file its name, and reports whether there was one before.
+func (d *Dataset) publish(f staged) (replaced bool, err error) {
+	folder := filepath.Join(d.dir, f.table, "date="+f.day)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return false, err
+	}
+	path := filepath.Join(folder, FileName)
+	if info, err := os.Lstat(path); err == nil {
+		if !info.Mode().IsRegular() {
+			return false, fmt.Errorf("%s is no file: move it away", path)
+		}
+		replaced = true
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	return replaced, os.Rename(f.path, path)
+}
+
+// Discard removes what Commit did not give a name, and the folder if it was made
+// for nothing.
+func (d *Dataset) Discard() error {
+	if d.requests != nil {
+		d.requests.discard()
+	}
+	if d.turns != nil {
+		d.turns.discard()
+	}
+	err := os.RemoveAll(d.staging)
+	if d.made {
+		os.Remove(d.dir) // refused where it holds something
+	}
+	return err
+}
