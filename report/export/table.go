@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// runRows are sorted in memory at a time; some 60 MB of requests.
-	runRows = 1 << 16
+	// runRows are sorted in memory at a time; some 30 MB of requests.
+	runRows = 1 << 15
 	// runPage bounds the memory of merging: a page of each column of each run is
 	// open then.
 	runPage = 16 << 10
@@ -112,6 +112,7 @@ func (t *table[T]) sorted() (parquet.Rows, error) {
 	if err := t.spill(); err != nil {
 		return nil, err
 	}
+	t.buffer = nil // merging needs the memory
 	if err := t.run.Close(); err != nil {
 		return nil, err
 	}
