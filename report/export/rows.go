@@ -114,6 +114,7 @@ func finite(v *float64) *float64 {
 // A Column describes a column of a table.
 type Column struct {
 	Name string
+	Type string // in words of SQL
 	Doc  string // with its unit
 }
 
@@ -131,8 +132,29 @@ func Columns(table string) []Column {
 func columnsOf(t reflect.Type) []Column {
 	var l []Column
 	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("parquet"), ",")
-		l = append(l, Column{name, t.Field(i).Tag.Get("doc")})
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("parquet"), ",")
+		l = append(l, Column{name, sqlType(f.Type, options), f.Tag.Get("doc")})
 	}
 	return l
+}
+
+// sqlType is what DuckDB calls the type of a column.
+func sqlType(t reflect.Type, options string) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case strings.Contains(options, "timestamp"):
+		return "timestamptz"
+	case t.Kind() == reflect.Int64:
+		return "bigint"
+	case t.Kind() == reflect.Int32:
+		return "integer"
+	case t.Kind() == reflect.Float64:
+		return "double"
+	case t.Kind() == reflect.Slice:
+		return "varchar[]"
+	}
+	return "varchar"
 }
