@@ -55,25 +55,25 @@ type turnRow struct {
 	Effort    *string  `parquet:"effort,optional,dict" doc:"reasoning effort"`
 	Version   *string  `parquet:"version,optional,dict" doc:"version of Codex"`
 	Status    string   `parquet:"status,dict" doc:"ok, failed, aborted or unfinished"`
-	Duration  *float64 `parquet:"duration_ms,optional" doc:"start to end of the turn, ms; the sum of the five parts"`
+	Duration  *float64 `parquet:"duration_ms,optional" doc:"start to end of the turn, ms"`
 	TTFT      *float64 `parquet:"ttft_ms,optional" doc:"start of the turn to its first visible output, as Codex states it, ms"`
 	Prefill   *float64 `parquet:"prefill_ms,optional" doc:"summed TTFT of its requests whose split is known, ms"`
 	Decode    *float64 `parquet:"decode_ms,optional" doc:"summed decode of the same, ms"`
 	ModelTime *float64 `parquet:"model_ms,optional" doc:"summed total of its requests whose split is not known, ms"`
 	Tool      *float64 `parquet:"tool_ms,optional" doc:"union of the intervals of its tool calls, waits for approval included, ms"`
-	Other     *float64 `parquet:"other_ms,optional" doc:"the rest, never negative, ms"`
+	Other     *float64 `parquet:"other_ms,optional" doc:"the rest of duration_ms, never negative, ms"`
 	Requests  int64    `parquet:"requests" doc:"calls of the model"`
 	Tools     int64    `parquet:"tools" doc:"calls of tools"`
 }
 
 func newRequestRow(q *analyze.Request) requestRow {
 	r := requestRow{
-		Source: q.Source, Format: q.Format, Time: microseconds(q.Time),
-		Session: q.Session, Turn: q.Turn, Model: q.Model, Provider: q.Provider, Effort: q.Effort, Label: q.Label,
+		Source: utf8(q.Source), Format: q.Format, Time: microseconds(q.Time), Session: optional(q.Session), Turn: optional(q.Turn),
+		Model: optional(q.Model), Provider: optional(q.Provider), Effort: optional(q.Effort), Label: optional(q.Label),
 		TTFT: finite(q.TTFT), TTFTQuality: q.TTFTQuality, Total: finite(q.Total), Decode: finite(q.Decode),
 		OutputTokens: q.OutputTokens, DecodeTokens: q.DecodeTokens, InputTokens: q.InputTokens, CachedTokens: q.CachedTokens, Reasoning: q.Reasoning,
 		TPS: finite(q.TPS), ReportedTPS: finite(q.ReportedTPS), TPOT: finite(q.TPOT), PrefillShare: finite(q.PrefillShare),
-		Phase: q.Phase, Status: q.Status, TPSError: finite(q.TPSError), Error: q.Error,
+		Phase: q.Phase, Status: q.Status, TPSError: finite(q.TPSError), Error: optional(q.Error),
 	}
 	for _, f := range q.Flags {
 		r.Flags = append(r.Flags, string(f))
@@ -87,16 +87,28 @@ func newRequestRow(q *analyze.Request) requestRow {
 
 func newTurnRow(t *analyze.Turn) turnRow {
 	return turnRow{
-		Source: t.Source, Format: t.Format, Time: microseconds(t.Time),
-		Session: t.Session, Turn: t.Turn, Model: t.Model, Provider: t.Provider, Effort: t.Effort, Version: t.Version, Status: t.Status,
+		Source: utf8(t.Source), Format: t.Format, Time: microseconds(t.Time), Session: optional(t.Session), Turn: optional(t.Turn),
+		Model: optional(t.Model), Provider: optional(t.Provider), Effort: optional(t.Effort), Version: optional(t.Version), Status: t.Status,
 		Duration: finite(t.Duration), TTFT: finite(t.TTFT), Prefill: finite(t.Prefill), Decode: finite(t.Decode),
 		ModelTime: finite(t.ModelTime), Tool: finite(t.Tool), Other: finite(t.Other), Requests: t.Requests, Tools: t.Tools,
 	}
 }
 
-// microseconds is t in Unix time. Nanoseconds are cut off: Spark reads none.
+// utf8 is s as Parquet wants it: names of files can be any bytes.
+func utf8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func optional(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	v := utf8(*s)
+	return &v
+}
+
+// microseconds is t in Unix time. Nanoseconds are cut off: Spark reads none. A
+// year that no date of SQL can have is no time.
 func microseconds(t *time.Time) *int64 {
-	if t == nil {
+	if t == nil || t.Year() < 1 || t.Year() > 9999 {
 		return nil
 	}
 	n := t.UnixMicro()
