@@ -97,6 +97,9 @@ func (c *exportCmd) write(env *environment, zone *time.Location, options *analyz
 		if err == nil || env.ctx.Err() != nil {
 			return err
 		}
+		if env.names != nil {
+			err = cause(err) // without the names of files below
+		}
 		return fmt.Errorf("exporting to %s: %w", c.Dir, err)
 	}
 	data, err := export.Create(c.Dir, metadata(options))

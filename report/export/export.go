@@ -10,7 +10,7 @@ package export
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,7 +108,7 @@ func (d *Dataset) publish(f staged) (replaced bool, err error) {
 	path := filepath.Join(folder, FileName)
 	if info, err := os.Lstat(path); err == nil {
 		if !info.Mode().IsRegular() {
-			return false, fmt.Errorf("%s is no file: move it away", path)
+			return false, &fs.PathError{Op: "replacing", Path: path, Err: errors.New("it is no file; move it away")}
 		}
 		replaced = true
 	} else if !errors.Is(err, os.ErrNotExist) {
