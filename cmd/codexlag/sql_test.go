@@ -168,16 +168,28 @@ func sqlLiteral(path string) string {
 	return strings.ReplaceAll(filepath.ToSlash(path), "'", "''")
 }
 
+// oddRequests is a log of what the definitions treat in their own ways.
+const oddRequests = `2026-09-14T12:00:00Z [request] first_token_ms=100 completion_tokens=5000 total_ms=1100 model=odd note=a-burst-of-many-tokens
+2026-09-14T12:01:00Z [request] first_token_ms=500 completion_tokens=600 total_ms=60500 model=odd note=a-slow-stream
+2026-09-14T12:02:00Z [request] first_token_ms=900 completion_tokens=600 total_ms=500 model=odd note=the-first-token-after-the-last
+2026-09-14T12:03:00Z [request] first_token_ms=100 total_ms=95000 model=odd note=no-tokens
+2026-09-14T12:04:00Z [request] first_token_ms=700 completion_tokens=1 total_ms=700 model=odd note=no-decode
+2026-09-14T12:05:00Z [request] first_token_ms=700 completion_tokens=2 total_ms=700 model=odd note=came-in-one-piece
+2026-09-14T12:06:00Z [request] completion_tokens=700 total_ms=9000 tokens_per_sec=100 model=odd note=derived
+2026-09-14T12:07:00Z [request] completion_tokens=700 total_ms=8000 model=odd note=no-ttft
+2026-09-14T12:08:00Z [request] first_token_ms=6000 model=odd note=a-slow-start-without-a-total
+2026-09-14T12:09:00Z [request] status=failed error=timeout first_token_ms=300 total_ms=99000 completion_tokens=900 model=odd
+[request] first_token_ms=320 completion_tokens=2180 total_ms=48200 note=no-time-and-no-model
+`
+
 // Each query of the page gives what the report of the same logs says.
 func TestSQLPage(t *testing.T) {
-	many := filepath.Join(t.TempDir(), "many.log")
-	if err := os.WriteFile(many, []byte(manyFigures()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
+	many, odd := write(t, dir, "many.log", manyFigures()), write(t, dir, "odd.log", oddRequests)
 	queries := pageQueries(t)
 	for name, logs := range map[string][]string{
-		"quickstart": {"testdata/quickstart"}, "codexhome": {"testdata/codexhome"}, "many figures": {many},
-		"all": {"testdata/quickstart", "testdata/codexhome", "testdata/compare", many},
+		"quickstart": {"testdata/quickstart"}, "codexhome": {"testdata/codexhome"}, "many figures": {many}, "many and odd": {many, odd},
+		"all": {"testdata/quickstart", "testdata/codexhome", "testdata/compare", many, odd},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
