@@ -102,7 +102,7 @@ func (c *exportCmd) write(env *environment, zone *time.Location, options *analyz
 		}
 		return fmt.Errorf("exporting to %s: %w", c.Dir, err)
 	}
-	data, err := export.Create(c.Dir, metadata(options))
+	data, err := export.Create(env.ctx, c.Dir, metadata(options))
 	if err != nil {
 		return nil, nil, wrap(err)
 	}
@@ -132,7 +132,7 @@ func (c *exportCmd) write(env *environment, zone *time.Location, options *analyz
 	if requests, turns := data.Rows(); requests == 0 && turns == 0 {
 		return read, nil, nil
 	}
-	written, err = data.Commit(env.ctx)
+	written, err = data.Commit()
 	return read, written, wrap(err)
 }
 

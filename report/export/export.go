@@ -38,8 +38,9 @@ type Written struct {
 
 // Create begins a data set in the folder dir, which it makes if need be. Each
 // file carries metadata beside the descriptions of its columns. Whoever calls
-// Create calls Discard in the end.
-func Create(dir string, metadata map[string]string) (*Dataset, error) {
+// Create calls Discard in the end. When ctx is done, what takes long ends with
+// its error.
+func Create(ctx context.Context, dir string, metadata map[string]string) (*Dataset, error) {
 	_, err := os.Stat(dir)
 	made := errors.Is(err, os.ErrNotExist)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -51,8 +52,8 @@ func Create(dir string, metadata map[string]string) (*Dataset, error) {
 		return nil, err
 	}
 	d := &Dataset{dir: dir, staging: staging, made: made}
-	if d.requests, err = newTable[requestRow]("requests", staging, metadata); err == nil {
-		d.turns, err = newTable[turnRow]("turns", staging, metadata)
+	if d.requests, err = newTable[requestRow](ctx, "requests", staging, metadata); err == nil {
+		d.turns, err = newTable[turnRow](ctx, "turns", staging, metadata)
 	}
 	if err != nil {
 		d.Discard()
@@ -74,12 +75,12 @@ func (d *Dataset) Rows() (requests, turns int) { return d.requests.rows, d.turns
 // there. All are whole before the first takes its place, so an error leaves what
 // was there, unless renaming itself fails in the middle. Days without rows and
 // files of others stay as they are.
-func (d *Dataset) Commit(ctx context.Context) (*Written, error) {
-	files, err := d.requests.cut(ctx)
+func (d *Dataset) Commit() (*Written, error) {
+	files, err := d.requests.cut()
 	if err != nil {
 		return nil, err
 	}
-	turns, err := d.turns.cut(ctx)
+	turns, err := d.turns.cut()
 	if err != nil {
 		return nil, err
 	}

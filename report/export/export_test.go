@@ -22,7 +22,7 @@ import (
 // commit writes the requests and turns into dir.
 func commit(t *testing.T, dir string, requests []*analyze.Request, turns ...*analyze.Turn) *Written {
 	t.Helper()
-	d, err := Create(dir, map[string]string{"codexlag.min_tokens": "500"})
+	d, err := Create(t.Context(), dir, map[string]string{"codexlag.min_tokens": "500"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func commit(t *testing.T, dir string, requests []*analyze.Request, turns ...*ana
 			t.Fatal(err)
 		}
 	}
-	w, err := d.Commit(t.Context())
+	w, err := d.Commit()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +72,20 @@ func request(i int, at time.Time) *analyze.Request {
 // More rows than memory may hold, in no order and of many days, come out whole
 // and sorted, in files of few row groups, with few files open.
 func TestManyRowsInNoOrder(t *testing.T) {
-	const n = 3*runRows + 1234
+	for name, n := range map[string]int{"runs": 2500, "just runs": 2000, "long runs": 11_234, "just long runs": 8000} {
+		t.Run(name, func(t *testing.T) { manyRows(t, n) })
+	}
+	manyRows(t, runRows+5000)
+}
+
+func manyRows(t *testing.T, n int) {
 	dir := t.TempDir()
-	d, err := Create(dir, nil)
+	d, err := Create(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if n < runRows {
+		d.requests.runRows, d.requests.maxRuns = 500, 8
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -96,7 +105,7 @@ func TestManyRowsInNoOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w, err := d.Commit(t.Context())
+	w, err := d.Commit()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +304,7 @@ func TestWhatFailsLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	try := func(dir string, ctx context.Context) error {
-		d, err := Create(dir, nil)
+		d, err := Create(ctx, dir, nil)
 		if err != nil {
 			return err
 		}
@@ -303,7 +312,7 @@ func TestWhatFailsLeavesNothing(t *testing.T) {
 		if err := d.Request(request(2, at)); err != nil {
 			return err
 		}
-		_, err = d.Commit(ctx)
+		_, err = d.Commit()
 		return err
 	}
 	interrupted, cancel := context.WithCancel(t.Context())

@@ -18,8 +18,9 @@ import (
 const (
 	// runRows are sorted in memory at a time; some 30 MB of requests.
 	runRows = 1 << 15
-	// runPage bounds the memory of merging: a page of each column of each run is
-	// open then.
+	// maxRuns are merged at a time, and runPage is of their pages, of which one a
+	// column and run is in memory then: some 80 MB in all.
+	maxRuns = 64
 	runPage = 16 << 10
 	// groupRows is how many rows a reader of a file can skip at once, by their
 	// times. A group is in memory, encoded, while it is written.
@@ -30,147 +31,238 @@ const (
 
 // order is that of the rows in a file. The source decides where times are the
 // same, so that the same logs give the same files.
-var order = parquet.SortingColumns(parquet.NullsFirst(parquet.Ascending("time")), parquet.Ascending("source"))
+var order = []parquet.SortingColumn{parquet.NullsFirst(parquet.Ascending("time")), parquet.Ascending("source")}
 
 // A table sorts rows by time and cuts them into files, one a day. Memory does
-// not grow with the rows, nor do open files with the days: rows go to disk in
-// sorted runs, and all runs are merged when the last row is known.
+// not grow with the rows, nor do open files with the days: sorted runs go to one
+// file until there are maxRuns of them, which are merged into one long run in a
+// file of its own. All is merged when the last row is known.
 type table[T any] struct {
-	name    string
-	staging string
-	time    int // the column's number
+	ctx              context.Context
+	name             string
+	staging          string
+	schema           *parquet.Schema
+	time             int // the column's number
+	runRows, maxRuns int
+
 	buffer  *parquet.RowBuffer[T]
-	runs    *os.File
+	runs    *os.File // a row group is a run
 	run     *parquet.GenericWriter[T]
+	written int // runs in the file
+	long    []*os.File
 	day     *parquet.GenericWriter[T]
 	one     [1]T
 	rows    int
 }
 
-func newTable[T any](name, staging string, metadata map[string]string) (*table[T], error) {
-	f, err := os.Create(filepath.Join(staging, name+".runs"))
-	if err != nil {
-		return nil, err
-	}
+func newTable[T any](ctx context.Context, name, staging string, metadata map[string]string) (*table[T], error) {
 	schema := parquet.SchemaOf(new(T))
 	column, ok := schema.Lookup("time")
 	if !ok {
 		panic("export: the table " + name + " has no time")
 	}
-	options := []parquet.WriterOption{schema, parquet.SortingWriterConfig(order), parquet.Compression(&zstd.Codec{}), parquet.MaxRowsPerRowGroup(groupRows)}
+	t := &table[T]{ctx: ctx, name: name, staging: staging, schema: schema, time: column.ColumnIndex, runRows: runRows, maxRuns: maxRuns}
+	var err error
+	if t.runs, err = os.Create(filepath.Join(staging, name+".runs")); err != nil {
+		return nil, err
+	}
+	t.run = t.runWriter(t.runs)
+	t.buffer = parquet.NewRowBuffer[T](schema, parquet.SortingRowGroupConfig(parquet.SortingColumns(order...)))
+	options := []parquet.WriterOption{schema, sorted, parquet.Compression(&zstd.Codec{}), parquet.MaxRowsPerRowGroup(groupRows)}
 	for k, v := range metadata {
 		options = append(options, parquet.KeyValueMetadata(k, v))
 	}
 	for _, c := range columnsOf(reflect.TypeFor[T]()) {
 		options = append(options, parquet.KeyValueMetadata("column."+c.Name, c.Doc))
 	}
-	return &table[T]{
-		name:    name,
-		staging: staging,
-		time:    column.ColumnIndex,
-		buffer:  parquet.NewRowBuffer[T](schema, parquet.SortingRowGroupConfig(order)),
-		runs:    f,
-		run: parquet.NewGenericWriter[T](f, schema, parquet.SortingWriterConfig(order), parquet.PageBufferSize(runPage),
-			parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest})),
-		day: parquet.NewGenericWriter[T](io.Discard, options...),
-	}, nil
+	t.day = parquet.NewGenericWriter[T](io.Discard, options...)
+	return t, nil
+}
+
+var sorted = parquet.SortingWriterConfig(parquet.SortingColumns(order...))
+
+func (t *table[T]) runWriter(f *os.File) *parquet.GenericWriter[T] {
+	return parquet.NewGenericWriter[T](f, t.schema, sorted, parquet.PageBufferSize(runPage), parquet.MaxRowsPerRowGroup(runRows),
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}))
 }
 
 func (t *table[T]) write(r T) error {
 	t.one[0] = r
-	if _, err := t.buffer.Write(t.one[:]); err != nil {
-		return fmt.Errorf("sorting the %s: %w", t.name, err)
+	_, err := t.buffer.Write(t.one[:])
+	if t.rows++; err == nil && t.buffer.Len() == t.runRows {
+		if err = t.spill(); err == nil && t.written == t.maxRuns {
+			err = t.fold()
+		}
 	}
-	if t.rows++; t.buffer.Len() < runRows {
+	return t.sorting(err)
+}
+
+func (t *table[T]) sorting(err error) error {
+	if err == nil {
 		return nil
 	}
-	return t.spill()
+	return fmt.Errorf("sorting the %s: %w", t.name, err)
 }
 
 // spill writes the rows in memory as a sorted run.
 func (t *table[T]) spill() error {
+	if t.buffer.Len() == 0 {
+		return nil
+	}
 	sort.Sort(t.buffer)
 	rows := t.buffer.Rows()
-	_, err := parquet.CopyRows(t.run, rows)
-	if err == nil {
-		err = t.run.Flush()
+	defer rows.Close()
+	defer t.buffer.Reset()
+	if _, err := parquet.CopyRows(t.run, rows); err != nil {
+		return err
 	}
-	rows.Close()
-	t.buffer.Reset()
+	t.written++
+	return t.run.Flush()
+}
+
+// fold merges the runs into a long one, and makes room for others.
+func (t *table[T]) fold() error {
+	rows, err := t.merged()
 	if err != nil {
-		return fmt.Errorf("sorting the %s: %w", t.name, err)
+		return err
 	}
+	defer rows.Close()
+	f, err := os.Create(filepath.Join(t.staging, fmt.Sprintf("%s.%d.run", t.name, len(t.long))))
+	if err != nil {
+		return err
+	}
+	t.long = append(t.long, f)
+	w := t.runWriter(f)
+	err = t.each(rows, func(rows []parquet.Row) error {
+		_, err := w.WriteRows(rows)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	if err := t.runs.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := t.runs.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	t.run.Reset(t.runs)
+	t.written = 0
 	return nil
 }
 
-// sorted returns all rows in order.
-func (t *table[T]) sorted() (parquet.Rows, error) {
-	if t.buffer.Len() == t.rows { // they are all in memory
-		sort.Sort(t.buffer)
-		return t.buffer.Rows(), nil
-	}
-	if err := t.spill(); err != nil {
-		return nil, err
-	}
-	t.buffer = nil // merging needs the memory
+// merged returns the rows of all runs in order.
+func (t *table[T]) merged() (parquet.Rows, error) {
 	if err := t.run.Close(); err != nil {
 		return nil, err
 	}
-	size, err := t.runs.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, err
-	}
-	f, err := parquet.OpenFile(t.runs, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(runPage))
+	f, err := open(t.runs)
 	if err != nil {
 		return nil, err
 	}
 	// Without the schema, the columns would come in the order of their names.
-	merged, err := parquet.MergeRowGroups(f.RowGroups(), t.run.Schema(), parquet.SortingRowGroupConfig(order))
+	merged, err := parquet.MergeRowGroups(f.RowGroups(), t.schema, parquet.SortingRowGroupConfig(parquet.SortingColumns(order...)))
 	if err != nil {
 		return nil, err
 	}
 	return merged.Rows(), nil
 }
 
+func open(f *os.File) (*parquet.File, error) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	return parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(runPage))
+}
+
+// all calls do with all rows in order, some at a time.
+func (t *table[T]) all(do func([]parquet.Row) error) error {
+	if t.buffer.Len() == t.rows { // they are all in memory
+		sort.Sort(t.buffer)
+		rows := t.buffer.Rows()
+		defer rows.Close()
+		return t.each(rows, do)
+	}
+	if err := t.spill(); err != nil {
+		return err
+	}
+	t.buffer = nil // merging needs the memory
+	var readers []parquet.RowReader
+	if t.written > 0 {
+		rows, err := t.merged()
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		readers = append(readers, rows)
+	}
+	for _, f := range t.long {
+		file, err := open(f)
+		if err != nil {
+			return err
+		}
+		rows := parquet.NewReader(file, t.schema)
+		defer rows.Close()
+		readers = append(readers, rows)
+	}
+	return t.each(parquet.MergeRowReaders(readers, t.schema.Comparator(order...)), do)
+}
+
+// each calls do with the rows of a reader, some at a time, until the context is done.
+func (t *table[T]) each(rows parquet.RowReader, do func([]parquet.Row) error) error {
+	buf := make([]parquet.Row, batch)
+	for {
+		if err := t.ctx.Err(); err != nil {
+			return err
+		}
+		n, err := rows.ReadRows(buf)
+		if n > 0 {
+			if err := do(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("merging: %w", err)
+		}
+	}
+}
+
 // A staged file is whole and waits for its name.
 type staged struct{ table, day, path string }
 
 // cut writes a file for each day into the staging folder.
-func (t *table[T]) cut(ctx context.Context) ([]staged, error) {
+func (t *table[T]) cut() ([]staged, error) {
 	if t.rows == 0 {
 		return nil, nil
 	}
-	rows, err := t.sorted()
-	if err != nil {
-		return nil, fmt.Errorf("sorting the %s: %w", t.name, err)
-	}
-	defer rows.Close()
 	out := days[T]{table: t}
 	defer out.discard()
-	buf := make([]parquet.Row, batch)
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	err := t.all(func(rows []parquet.Row) error {
+		if err := out.write(rows); err != nil {
+			return fmt.Errorf("writing those of %s: %w", out.day, err)
 		}
-		n, err := rows.ReadRows(buf)
-		if err := out.write(buf[:n]); err != nil {
-			return nil, fmt.Errorf("writing the %s of %s: %w", t.name, out.day, err)
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("merging the %s: %w", t.name, err)
-		}
+		return nil
+	})
+	if err == nil {
+		err = out.finish()
 	}
-	if err := out.finish(); err != nil {
-		return nil, fmt.Errorf("writing the %s of %s: %w", t.name, out.day, err)
-	}
-	return out.files, nil
+	return out.files, t.sorting(err)
 }
 
 // discard closes what is open. The files go with the staging folder.
-func (t *table[T]) discard() { t.runs.Close() }
+func (t *table[T]) discard() {
+	t.runs.Close()
+	for _, f := range t.long {
+		f.Close()
+	}
+}
 
 // days writes rows in their order into a file for each day, one after the other.
 type days[T any] struct {
