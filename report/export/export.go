@@ -42,7 +42,7 @@ type Written struct {
 // its error.
 func Create(ctx context.Context, dir string, metadata map[string]string) (*Dataset, error) {
 	_, err := os.Stat(dir)
-	made := errors.Is(err, os.ErrNotExist)
+	made := errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -71,12 +71,12 @@ func (d *Dataset) Turn(t *analyze.Turn) error { return d.turns.write(newTurnRow(
 // Rows is how many requests and turns were added.
 func (d *Dataset) Rows() (requests, turns int) { return d.requests.rows, d.turns.rows }
 
-// Commit writes a file for each day that has rows, and replaces the one that was
+// Commit writes the files of each day that has rows, in place of those that were
 // there. All are whole before the first takes its place, so an error leaves what
-// was there, unless renaming itself fails in the middle. Days without rows and
-// files of others stay as they are.
+// was there, unless renaming itself fails in the middle. Other days and files of
+// others stay as they are.
 func (d *Dataset) Commit() (*Written, error) {
-	files, err := d.requests.cut()
+	requests, err := d.requests.cut()
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +84,8 @@ func (d *Dataset) Commit() (*Written, error) {
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, turns...)
-	w := &Written{Requests: d.requests.rows, Turns: d.turns.rows, Files: len(files)}
-	for _, f := range files {
+	w := &Written{Requests: d.requests.rows, Turns: d.turns.rows, Files: len(requests) + len(turns)}
+	for _, f := range slices.Concat(requests, turns) {
 		replaced, err := d.publish(f)
 		if err != nil {
 			return nil, err
@@ -95,27 +94,49 @@ func (d *Dataset) Commit() (*Written, error) {
 			w.Replaced = append(w.Replaced, f.day)
 		}
 	}
+	// A day is replaced as a whole: one that has no turns any more, or only turns.
+	err = errors.Join(d.removeOthers("turns", requests, turns), d.removeOthers("requests", turns, requests))
 	slices.Sort(w.Replaced)
 	w.Replaced = slices.Compact(w.Replaced)
-	return w, nil
+	return w, err
+}
+
+// path is where the file of a day is.
+func (d *Dataset) path(table, day string) string {
+	return filepath.Join(d.dir, table, "date="+day, FileName)
 }
 
 // publish gives a file its name, and reports whether there was one before.
 func (d *Dataset) publish(f staged) (replaced bool, err error) {
-	folder := filepath.Join(d.dir, f.table, "date="+f.day)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	path := d.path(f.table, f.day)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return false, err
 	}
-	path := filepath.Join(folder, FileName)
 	if info, err := os.Lstat(path); err == nil {
 		if !info.Mode().IsRegular() {
 			return false, &fs.PathError{Op: "replacing", Path: path, Err: errors.New("it is no file; move it away")}
 		}
 		replaced = true
-	} else if !errors.Is(err, os.ErrNotExist) {
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	return replaced, os.Rename(f.path, path)
+}
+
+// removeOthers removes the files of a table of the days that were written for
+// the other table alone.
+func (d *Dataset) removeOthers(table string, other, own []staged) error {
+	for _, f := range other {
+		if slices.ContainsFunc(own, func(o staged) bool { return o.day == f.day }) {
+			continue
+		}
+		path := d.path(table, f.day)
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		os.Remove(filepath.Dir(path)) // refused where it holds something
+	}
+	return nil
 }
 
 // Discard removes what Commit did not give a name, and the folder if it was made

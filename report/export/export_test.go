@@ -270,17 +270,18 @@ func TestSameRowsSameFiles(t *testing.T) {
 func TestOtherFilesStay(t *testing.T) {
 	dir := t.TempDir()
 	first := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	turn := &analyze.Turn{Source: "s.jsonl:9", Format: "rollout", Time: &first, Status: "ok"}
-	commit(t, dir, []*analyze.Request{request(1, first), request(2, first), request(3, first.AddDate(0, 0, 1))}, turn)
+	second := first.AddDate(0, 0, 1)
+	turn, turn2 := &analyze.Turn{Source: "s.jsonl:9", Format: "rollout", Time: &first, Status: "ok"}, &analyze.Turn{Source: "s.jsonl:10", Format: "rollout", Time: &second, Status: "ok"}
+	commit(t, dir, []*analyze.Request{request(1, first), request(2, first), request(3, second)}, turn, turn2)
 	for _, name := range []string{"notes.txt", "requests/mine.txt", "requests/date=2026-03-01/other.parquet"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	before := files(t, dir)
-	commit(t, dir, []*analyze.Request{request(7, first)})
-	if after := files(t, dir); !slices.Equal(before, after) {
-		t.Errorf("files %v, want %v", after, before)
+	commit(t, dir, []*analyze.Request{request(7, first)}) // without its turn
+	want := []string{"notes.txt", "requests/date=2026-03-01/" + FileName, "requests/date=2026-03-01/other.parquet", "requests/date=2026-03-02/" + FileName, "requests/mine.txt", "turns/date=2026-03-02/" + FileName}
+	if got := files(t, dir); !slices.Equal(got, want) {
+		t.Errorf("files %v, want %v", got, want)
 	}
 	for day, want := range map[string]int{"2026-03-01": 1, "2026-03-02": 1} {
 		rows, err := parquet.ReadFile[requestRow](filepath.Join(dir, "requests", "date="+day, FileName))
@@ -288,7 +289,7 @@ func TestOtherFilesStay(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d; %v", day, len(rows), want, err)
 		}
 	}
-	if rows, err := parquet.ReadFile[turnRow](filepath.Join(dir, "turns", "date=2026-03-01", FileName)); err != nil || len(rows) != 1 {
+	if rows, err := parquet.ReadFile[turnRow](filepath.Join(dir, "turns", "date=2026-03-02", FileName)); err != nil || len(rows) != 1 {
 		t.Errorf("%d turns, %v", len(rows), err)
 	}
 }
