@@ -26,9 +26,9 @@ type exportCmd struct {
 // Help is the long text of codexlag export --help.
 func (*exportCmd) Help() string {
 	return `One row a request in DIR/requests/date=YYYY-MM-DD/codexlag.parquet and one row
-a turn in DIR/turns/…, for DuckDB, Spark and Trino. Dates are UTC; what has no
-time is in date=__HIVE_DEFAULT_PARTITION__. The columns are those of codexlag
-requests --format csv; each file describes them.
+a turn in the same way below DIR/turns, for DuckDB, Spark and Trino. Dates are
+UTC; what has no time is in date=__HIVE_DEFAULT_PARTITION__. The columns are
+those of codexlag requests --format csv; each file describes them.
 
 A day that is written again is replaced as a whole, so give all logs of a day at
 once, or one DIR a machine. Other days and files of others stay.
