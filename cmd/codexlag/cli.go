@@ -48,6 +48,7 @@ type cli struct {
 	Requests   requestsCmd   `cmd:"" help:"One line a request: a table, CSV or NDJSON."`
 	Explain    explainCmd    `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
 	Files      filesCmd      `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
+	Export     exportCmd     `cmd:"" help:"Requests and turns as Parquet files, for DuckDB, Spark and Trino."`
 	Compare    compareCmd    `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
 	Cache      cacheCmd      `cmd:"" help:"The index of logs that were read: cache clear removes it."`
 	Schema     schemaCmd     `cmd:"" help:"The JSON Schema of what --format json writes."`

@@ -150,6 +150,7 @@ func TestHelp(t *testing.T) {
 	golden(t, "help.txt", "--help")
 	golden(t, "help-requests.txt", "requests", "--help")
 	golden(t, "help-files.txt", "files", "--help")
+	golden(t, "help-export.txt", "export", "--help")
 }
 
 func TestExitCodes(t *testing.T) {
