@@ -334,8 +334,8 @@ var chinese = map[string]string{
 	"No TTFT": "没有 TTFT",
 	" is known for any request: these logs cannot tell prefill from decode.": "：所有请求都不知道 TTFT，这些日志无法区分预填充和解码。",
 	"TTFT missing": "缺少 TTFT",
-	" for %s of %s; the TTFT row is about %s others that completed and did not come in one piece.%s": "：%[2]s中有 %[1]s 个没有；TTFT 一行统计的是其余 %[3]s 个已完成且并非整块到达的请求。%[4]s",
-	" For %s only an upper bound is known.":                                                          "其中 %s 个只知道上界。",
+	" for %s of %s; the TTFT row is about %s of the others: those that completed and did not come in one piece.%s": "：%[2]s中有 %[1]s 个没有；TTFT 一行统计的是其余 %[3]s 个已完成且并非整块到达的请求。%[4]s",
+	" For %s only an upper bound is known.": "其中 %s 个只知道上界。",
 
 	"Where the time went":                     "时间花在了哪里",
 	"%s of waiting in %s with a known split:": "可拆分的 %[2]s共等待 %[1]s：",
