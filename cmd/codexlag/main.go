@@ -19,6 +19,7 @@ const patience = time.Second
 type endingKey struct{}
 
 func main() {
+	tuneGC()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ending := new(atomic.Bool)
 	go func() {
