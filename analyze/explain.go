@@ -121,7 +121,11 @@ func (e *Explanation) rates(r *record.Request, m *metrics) {
 		e.step(e.Text("decode tokens"), e.Text("all generated tokens, reasoning included"), human.Count(n.N))
 	}
 	if !m.hasTPS {
-		e.step("TPS", e.Text("needs at least one token and a decode time above 0"), human.Undefined)
+		why := e.Text("needs at least one token and a decode time above 0")
+		if !m.hasShare {
+			why = e.Text("needs a decode time")
+		}
+		e.step("TPS", why, human.Undefined)
 		return
 	}
 	relative := 1/float64(n.N) + 1/milliseconds(m.decode)

@@ -75,6 +75,9 @@ func TestChineseLinesFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, line := range strings.Split(b.String(), "\n") {
+			if strings.HasPrefix(line, "logs/") {
+				continue // a place to be copied stays whole
+			}
 			if width(line) > columns+2 { // a closing sign stays with what it closes
 				t.Errorf("%d columns of %d: %s", width(line), columns, line)
 			}

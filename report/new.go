@@ -90,11 +90,20 @@ func (b *builder) verdict() {
 		basis := ""
 		if v.Basis != "" && v.Phase != analyze.PhaseNone && v.Phase != "" {
 			basis = b.Sprintf(", %s", b.Word(v.Basis))
+			if v.Basis == analyze.BasisMeasured && b.mostlyEstimated() {
+				basis = b.Text(", estimated")
+			}
 		}
 		b.paragraph(plain(b.Text("Confidence: ")), Span{Text: b.Word(v.Confidence), Style: Strong, Tone: confidenceTone(v.Confidence)},
 			plain(basis+doubts+b.Text(".")))
 	}
 	b.paragraph(plain(b.scope()))
+}
+
+// mostlyEstimated reports whether most of the known TTFTs were made of timestamps.
+func (b *builder) mostlyEstimated() bool {
+	q := b.r.Quality.TTFT
+	return q["estimated"] > q["measured"]+q["derived"]
 }
 
 // scope says what the figures are about: 2 requests in 2 files, … to ….

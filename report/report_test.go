@@ -153,6 +153,9 @@ func TestTextKeepsToTheWidth(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
+			if strings.HasPrefix(line, "logs/") && !strings.Contains(line, " ") {
+				continue // a place to be copied stays whole
+			}
 			if n := width(strings.TrimSuffix(line, "\n")); n > columns {
 				t.Errorf("at %d columns a line has %d: %s", columns, n, line)
 			}

@@ -16,6 +16,17 @@ func (b *builder) slowest() {
 	}
 	b.section(b.Text("The slowest requests"))
 	b.requests(b.r.Slowest)
+	b.paragraph(plain(b.Text("What one of them waited for, step by step: ")), name("codexlag explain "+shellWord(b.r.Slowest[0].Source)))
+}
+
+// shellWord writes a word as it has to be typed.
+func shellWord(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-:=+,@%", r) || r > 0x7f)
+	}) {
+		return "'" + strings.ReplaceAll(s, "'", `'\\''`) + "'"
+	}
+	return s
 }
 
 // Requests builds a document with a table of requests, their times in zone

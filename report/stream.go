@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,14 +112,14 @@ var streamColumns = []struct {
 	piped, screen int // widths where there is no screen, and on one
 }{
 	{Column{Title: lang.Mark("ENDED"), Drop: 1}, 19, 19},
-	{Column{Title: lang.Mark("SOURCE"), Fit: Shorten}, 40, 40},
+	{Column{Title: lang.Mark("SOURCE"), Fit: Shorten}, 0, 40},
 	{Column{Title: lang.Mark("MODEL"), Fit: Shorten, Drop: 3}, 18, 14},
 	{Column{Title: "TTFT", Right: true}, 10, 9},
 	{Column{Title: lang.Mark("TOTAL"), Right: true}, 9, 8},
 	{Column{Title: lang.Mark("TOKENS"), Right: true, Drop: 2}, 9, 7},
 	{Column{Title: "TPS, tok/s", Right: true}, 16, 15},
 	{Column{Title: lang.Mark("PHASE"), Fit: Wrap}, 18, 10},
-	{Column{Title: lang.Mark("FLAGS"), Fit: Wrap, Drop: 4}, 0, 24},
+	{Column{Title: lang.Mark("FLAGS"), Fit: Wrap, Drop: 4}, 24, 24},
 }
 
 const sourceColumn = 1
@@ -137,7 +138,10 @@ func newTableWriter(b *bufio.Writer, zone *time.Location, o TextOptions) *tableW
 		w.columns = append(w.columns, c.Column)
 		w.widths = append(w.widths, width)
 	}
-	if o.Width > 0 {
+	if o.Width <= 0 {
+		// Sources are as long as they are: behind the rest nothing is out of line.
+		w.show = append(slices.DeleteFunc(w.show, func(i int) bool { return i == sourceColumn }), sourceColumn)
+	} else {
 		w.show = fit(w.columns, w.show, w.widths, o.Width)
 		// What is left goes to the source, so that it can be copied.
 		left := o.Width - gap*(len(w.show)-1)

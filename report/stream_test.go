@@ -47,7 +47,7 @@ func TestRequestTableFitsTheScreen(t *testing.T) {
 			}
 		}
 	}
-	if got := write(TextOptions{Unicode: true}); strings.Count(got, "\n") != 3 || !strings.Contains(got, "few_tokens, short_decode, slow_start\n") {
+	if got := write(TextOptions{Unicode: true}); strings.Count(got, "\n") != 3 || !strings.Contains(got, "few_tokens, short_decode, slow_start  sessions/日本語のとても長いディレクトリ名/rollout-2026-09-14T08-00-00.jsonl:120\n") {
 		t.Errorf("in a pipe, not one line a request:\n%s", got)
 	}
 	if got := write(TextOptions{Unicode: true, Color: true}); !strings.Contains(got, toneANSI[Decode]+"decode"+ansiReset) || !strings.Contains(got, toneANSI[Bad]+"failed"+ansiReset) {

@@ -102,7 +102,7 @@ func (b *builder) turns() {
 // causes says in words what makes a tail slow.
 var causes = map[string]struct{ short, why string }{
 	analyze.CauseSlowStart:  {lang.Mark("slow start"), lang.Mark("they wait longer for the first token")},
-	analyze.CauseLongOutput: {lang.Mark("long output"), lang.Mark("they generate more tokens; the decoder is not slower")},
+	analyze.CauseLongOutput: {lang.Mark("long output"), lang.Mark("they generate more tokens, which takes longer at any rate")},
 	analyze.CauseSlowStream: {lang.Mark("slow stream"), lang.Mark("their tokens come more slowly")},
 }
 
@@ -125,9 +125,9 @@ func (b *builder) tail() {
 		ms    float64
 		what  string
 	}{
-		{analyze.CauseSlowStart, t.TTFT, b.Text("later first token")},
-		{analyze.CauseLongOutput, t.Length, b.Text("more tokens")},
-		{analyze.CauseSlowStream, t.Speed, b.Text("more time per token")},
+		{analyze.CauseSlowStart, t.TTFT, either(t.TTFT, b.Text("later first token"), b.Text("earlier first token"))},
+		{analyze.CauseLongOutput, t.Length, either(t.Length, b.Text("more tokens"), b.Text("fewer tokens"))},
+		{analyze.CauseSlowStream, t.Speed, either(t.Speed, b.Text("more time per token"), b.Text("less time per token"))},
 	} {
 		row := []Cell{cell(b.Word(causes[p.cause].short)), cell(human.Difference(p.ms)), cell(signedShare(p.ms, t.Delta)), cell(p.what)}
 		if p.cause == t.Cause {
@@ -136,6 +136,13 @@ func (b *builder) tail() {
 		tbl.Rows = append(tbl.Rows, row)
 	}
 	b.add(tbl)
+}
+
+func either(v float64, more, less string) string {
+	if v < 0 {
+		return less
+	}
+	return more
 }
 
 // signedShare is a part of a difference, which may point the other way.

@@ -14,7 +14,8 @@ import (
 
 // explainCmd explains one request or turn.
 type explainCmd struct {
-	Place string `arg:"" name:"path[:line]" help:"A log, and the line of a request in it as reports name it. Without a line: the slowest request of the log."`
+	Place string   `arg:"" name:"path[:line]" help:"A log, and the line of a request in it as reports name it. Without a line: the slowest request of the log."`
+	Paths []string `arg:"" optional:"" name:"path" help:"Other logs, such as the whole directory, that may tell more of the same request."`
 
 	figureFlags
 	colorFlags
@@ -32,6 +33,7 @@ func (*explainCmd) Help() string {
 
   codexlag explain trace.log                          the slowest request in there
   codexlag explain trace.log:120
+  codexlag explain sessions/rollout-1.jsonl:96 .      with what a trace in . tells of it, as in reports
   codexlag explain --format html trace.log:120 > request.html`
 }
 
@@ -53,7 +55,11 @@ func (c *explainCmd) Run(env *environment) error {
 	}
 	in := inputFlags{NoCache: c.NoCache}
 	var found target
-	read, err := in.read(env, zone, []string{path}, func(r record.Record) { found.consider(r, line) }, nil)
+	read, err := in.read(env, zone, append([]string{path}, c.Paths...), func(r record.Record) {
+		if r.Where().File == path {
+			found.consider(r, line)
+		}
+	}, nil)
 	if err != nil {
 		return err
 	}
@@ -65,6 +71,9 @@ func (c *explainCmd) Run(env *environment) error {
 			return &exitError{exitNothing, fmt.Sprintf("no request and no turn at or around line %d of %s; codexlag requests %s lists them", line, path, path)}
 		}
 		return read.nothing()
+	}
+	if q := found.request; q != nil && q.Format == record.FormatRollout && len(c.Paths) == 0 && !q.Merged {
+		env.warn("from this log alone; name the directory of your logs behind it, and what a trace tells of the request is used as well")
 	}
 	doc := found.explain(&options)
 	if line == 0 && found.seen > 1 {

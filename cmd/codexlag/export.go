@@ -62,6 +62,9 @@ func (c *exportCmd) Run(env *environment) error {
 	if err := notAmong(c.Dir, paths); err != nil {
 		return err
 	}
+	if len(c.Paths) == 0 && holdsOtherThings(c.Dir) {
+		return usageError("%s is the folder to write to, and there are other things in it; name the logs behind a folder for the export: codexlag export DIR %[1]s", c.Dir)
+	}
 	read, written, err := c.write(env, zone, &options, paths)
 	if err != nil {
 		return err
@@ -70,10 +73,20 @@ func (c *exportCmd) Run(env *environment) error {
 		return read.nothing()
 	}
 	warnOfParts(env, &filter, written.Replaced)
-	if _, err := fmt.Fprintf(env.stdout, "%s and %s in %s\n", human.Plural(written.Requests, "request"), human.Plural(written.Turns, "turn"), human.Plural(written.Files, "file")); err != nil {
+	if _, err := fmt.Fprintf(env.stdout, "%s and %s in %s below %s\n", human.Plural(written.Requests, "request"), human.Plural(written.Turns, "turn"), human.Plural(written.Files, "file"), env.public(c.Dir)); err != nil {
 		return fmt.Errorf("writing what was exported: %w", err)
 	}
 	return read.verdict()
+}
+
+// holdsOtherThings reports whether a folder holds files and no export: then it
+// may be that of the logs.
+func holdsOtherThings(dir string) bool {
+	there, err := os.ReadDir(dir)
+	if err != nil || len(there) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(there, func(e os.DirEntry) bool { return e.Name() == "requests" })
 }
 
 // notAmong refuses to write where logs are read from: then DIR was forgotten.

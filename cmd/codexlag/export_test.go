@@ -149,7 +149,7 @@ func TestExportTurns(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "x")
 	got := codexlag(t, "", "export", "--format", "parquet", to, "testdata/codexhome")
 	turns := at(reportJSON(t, "testdata/codexhome"), "overall", "turns")
-	if want := fmt.Sprintf("78 requests and %v turns in 6 files\n", at(turns, "count")); got != (result{exitOK, want, ""}) {
+	if want := fmt.Sprintf("78 requests and %v turns in 6 files below %s\n", at(turns, "count"), to); got != (result{exitOK, want, ""}) {
 		t.Errorf("%+v, want %q", got, want)
 	}
 	sums := map[string]float64{}

@@ -176,6 +176,8 @@ func TestExitCodes(t *testing.T) {
 		{"a missing path", []string{missing}, exitIO, "missing"},
 		{"a missing path beside a good log", []string{missing, good}, exitIO, "missing"},
 		{"a mistyped command", []string{"reqests"}, exitIO, `did you mean the command "requests"?`},
+		{"a mistyped command with a path", []string{"reqests", good}, exitUsage, `did you mean the command "requests"?`},
+		{"a command behind its path", []string{good, "requests"}, exitUsage, "codexlag requests " + good},
 		{"no such flag", []string{"--no-such-flag"}, exitUsage, "no-such-flag"},
 		{"a mistyped flag", []string{"--min-token", "5", good}, exitUsage, "min-tokens"},
 		{"a flag before the command", []string{"--jobs", "1", "requests", good}, exitUsage, "behind the name of the command"},

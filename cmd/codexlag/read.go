@@ -289,6 +289,27 @@ func (rd *reading) filtered() error {
 	return &exitError{exitNothing, msg}
 }
 
+// misplaced says that one of several paths is a mistyped command or one that
+// does not come first, if it seems so: reading the others would answer another
+// question. One path alone is looked for as it is.
+func misplaced(paths []string) error {
+	if len(paths) < 2 {
+		return nil
+	}
+	for i, p := range paths {
+		if _, err := os.Lstat(p); err == nil {
+			continue
+		}
+		if slices.Contains(commandNames(), p) {
+			return usageError("there is no path %q; the command %[1]q comes before all paths: codexlag %[1]s %s", p, paths[0])
+		}
+		if name := nearest(p, commandNames()); i == 0 && name != "" {
+			return usageError("no command and no path %q; did you mean the command %q?", p, name)
+		}
+	}
+	return nil
+}
+
 // didYouMean suggests a command for a path that does not exist and is spelled
 // nearly like one: without a command, kong takes the first word for a path.
 func didYouMean(path string) string {

@@ -42,6 +42,9 @@ func (*reportCmd) Help() string {
 // Run reads the logs and writes the report.
 func (c *reportCmd) Run(env *environment) error {
 	env.quiet = c.Quiet
+	if err := misplaced(c.Paths); err != nil {
+		return err
+	}
 	zone, err := location(c.Timezone)
 	if err != nil {
 		return err
