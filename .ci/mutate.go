@@ -70,6 +70,8 @@ type mutator struct {
 	imports map[string]bool // names of the packages that file imports
 	edits   []insertion
 	mutants []*mutant
+	// Numbers that something is compared with: a < for a <= is mistake enough.
+	limits map[ast.Expr]bool
 }
 
 func main() {
@@ -116,7 +118,7 @@ func mutate(path string, files *regexp.Regexp) (*mutator, map[string]string) {
 		last = strings.Split(strings.TrimRight(line, "\n"), "\t")
 		exports[last[0]] = last[1]
 	}
-	m := &mutator{dir: last[2], fset: token.NewFileSet(), info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}}
+	m := &mutator{dir: last[2], fset: token.NewFileSet(), info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}, limits: map[ast.Expr]bool{}}
 	var parsed []*ast.File
 	for _, name := range strings.Fields(last[3]) {
 		f, err := parser.ParseFile(m.fset, filepath.Join(m.dir, name), nil, parser.SkipObjectResolution)
@@ -336,7 +338,7 @@ func (m *mutator) negate(n ast.Expr) {
 func (m *mutator) literal(n *ast.BasicLit) {
 	t, ok := m.info.Types[n].Type.Underlying().(*types.Basic)
 	x, err := strconv.ParseInt(n.Value, 0, 64)
-	if n.Kind != token.INT || !ok || t.Info()&types.IsUntyped != 0 || err != nil {
+	if n.Kind != token.INT || m.limits[n] || !ok || t.Info()&types.IsUntyped != 0 || err != nil {
 		return
 	}
 	name := types.TypeString(m.info.Types[n].Type, func(p *types.Package) string {
@@ -356,6 +358,10 @@ func (m *mutator) literal(n *ast.BasicLit) {
 
 func (m *mutator) binary(n *ast.BinaryExpr) {
 	x, y := m.text(n.X), m.text(n.Y)
+	switch n.Op {
+	case token.EQL, token.NEQ, token.LSS, token.GTR, token.LEQ, token.GEQ:
+		m.limits[n.X], m.limits[n.Y] = true, true
+	}
 	switch op := n.Op; op {
 	case token.LAND:
 		m.wrap(n.X, fmt.Sprintf("(mutantIs(%d) || (", m.add(n.X, "%s without %s", m.text(n), x)), "))")

@@ -94,6 +94,7 @@ func TestFlags(t *testing.T) {
 		{"2000 tokens/s", line(0, 1000, 2000), "", true},
 		{"all at once", line(1000, 1000, 700), "burst", false},
 		{"one token at once", line(1000, 1000, 1), "few_tokens", false},
+		{"one token", line(100, 1000, 1), "few_tokens", true},
 		{"no first token", line(-1, 1000, 700), "no_ttft", false},
 		{"no total", line(100, -1, 700), "no_total", false},
 		{"no tokens", line(100, 1000, -1), "no_tokens", false},
@@ -101,6 +102,7 @@ func TestFlags(t *testing.T) {
 		{"first token after the end", line(1100, 1000, 700), "ttft_after_total", false},
 		{"reported rate 6 % off", with(line(100, 10100, 1000), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 106, true }), "tps_mismatch", true},
 		{"reported rate 4 % off", with(line(100, 10100, 1000), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 104, true }), "", true},
+		{"reported rate off by more than rounding", with(line(0, 100_000, 100), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 1.11, true }), "few_tokens tps_mismatch", true},
 		{"reported rate off by rounding", with(line(0, 100_000, 60), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 0.7, true }), "few_tokens", true},
 		{"slow start", line(5001, 15001, 1000), "slow_start", true},
 		{"start at the limit", line(5000, 15000, 1000), "", true},
@@ -128,6 +130,36 @@ func TestFlags(t *testing.T) {
 				t.Errorf("tps defined: %v, want %v", m.hasTPS, c.tps)
 			}
 		})
+	}
+}
+
+func TestPhase(t *testing.T) {
+	for share, want := range map[float64]string{0: PhaseDecode, 0.4: PhaseDecode, 0.401: PhaseBalanced, 0.599: PhaseBalanced, 0.6: PhasePrefill, 1: PhasePrefill} {
+		if got := phase(share); got != want {
+			t.Errorf("a share of %v: %s, want %s", share, got, want)
+		}
+	}
+}
+
+// Hidden reasoning is subtracted where it is known, comes before the first
+// token, and is part of the output.
+func TestDecodeTokens(t *testing.T) {
+	unknown := record.Tokens{}
+	for _, c := range []struct {
+		output, reasoning record.Tokens
+		visible           bool
+		want              record.Tokens
+	}{
+		{record.Count(700), record.Count(300), true, record.Count(400)},
+		{record.Count(700), record.Count(300), false, record.Count(700)},
+		{record.Count(700), record.Count(700), true, record.Count(0)},
+		{record.Count(700), record.Count(701), true, record.Count(700)},
+		{record.Count(700), unknown, true, record.Count(700)},
+		{unknown, record.Count(0), true, unknown},
+	} {
+		if got := decodeTokens(&record.Request{Output: c.output, Reasoning: c.reasoning, FirstVisible: c.visible}); got != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
 	}
 }
 
