@@ -193,3 +193,49 @@ func TestLicenseIsTold(t *testing.T) {
 		}
 	}
 }
+
+// The table of the README names what go.mod asks for, nothing else, and says
+// what only tests need.
+func TestDependenciesAreTold(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(readme), "| dependency |")
+	told := map[string]string{}
+	for line := range strings.Lines(table) {
+		if cells := strings.Split(line, "|"); len(cells) == 4 {
+			for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
+				told[name[1]] = cells[2]
+			}
+		}
+	}
+	imports, err := exec.Command("go", "list", "-f", `{{join .Imports "\n"}}`, "./...").Output()
+	if err != nil {
+		t.Skipf("go list: %v", err)
+	}
+	used := func(module string) bool {
+		return slices.ContainsFunc(strings.Fields(string(imports)), func(p string) bool { return p == module || strings.HasPrefix(p, module+"/") })
+	}
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := 0
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1) { // others end in // indirect
+		direct++
+		what, ok := told[m[1]]
+		delete(told, m[1])
+		if !ok {
+			t.Errorf("the README does not say what %s is for", m[1])
+		} else if tests := strings.Contains(what, "tests"); tests == used(m[1]) {
+			t.Errorf("the README says that %s is for %q; the program imports it: %v", m[1], strings.TrimSpace(what), used(m[1]))
+		}
+	}
+	for name := range told {
+		t.Errorf("the README names %s, which go.mod does not ask for", name)
+	}
+	if direct == 0 {
+		t.Error("no dependency was found")
+	}
+}
