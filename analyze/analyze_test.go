@@ -93,6 +93,7 @@ func TestFlags(t *testing.T) {
 		{"2001 tokens/s", line(0, 1000, 2001), "burst", true},
 		{"2000 tokens/s", line(0, 1000, 2000), "", true},
 		{"all at once", line(1000, 1000, 700), "burst", false},
+		{"two tokens at once", line(1000, 1000, 2), "few_tokens burst", false},
 		{"one token at once", line(1000, 1000, 1), "few_tokens", false},
 		{"one token", line(100, 1000, 1), "few_tokens", true},
 		{"no first token", line(-1, 1000, 700), "no_ttft", false},
@@ -104,6 +105,9 @@ func TestFlags(t *testing.T) {
 		{"reported rate 4 % off", with(line(100, 10100, 1000), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 104, true }), "", true},
 		{"reported rate off by more than rounding", with(line(0, 100_000, 100), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 1.11, true }), "few_tokens tps_mismatch", true},
 		{"reported rate off by rounding", with(line(0, 100_000, 60), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 0.7, true }), "few_tokens", true},
+		{"a reported rate where none can be derived", with(line(-1, 10_000, 700), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 70, true }), "no_ttft", false},
+		{"an upper bound beyond the limit is no slow start", with(line(9000, 10_000, 700), func(r *record.Request) { r.Quality = record.Bound }), "", false},
+		{"stream at the limit", line(0, 50_000, 1000), "", true},
 		{"slow start", line(5001, 15001, 1000), "slow_start", true},
 		{"start at the limit", line(5000, 15000, 1000), "", true},
 		{"slow stream", line(100, 100_100, 1000), "slow_stream", true},
@@ -204,6 +208,34 @@ func TestUndefinedIsAbsent(t *testing.T) {
 			t.Errorf("%s lacks %s", b, want)
 		}
 	}
+}
+
+func TestLimitsAreKeptAtTheLimit(t *testing.T) {
+	bound := line(5000, 10_000, 50)
+	bound.Quality = record.Bound
+	if s := report(DefaultOptions(), line(5000, 55_000, 1000), bound).Overall.SLO; s.Met != 2 || s.Missed != 0 {
+		t.Errorf("at the limits: %+v", s)
+	}
+	late := line(5000.001, 10_000, 50)
+	late.Quality = record.Bound // it may have been in time: not proved
+	if s := report(DefaultOptions(), line(5000.001, 55_000, 1000), late, line(-1, 1000, 50)).Overall.SLO; s.Met != 0 || s.Missed != 3 {
+		t.Errorf("beyond the limits: %+v", s)
+	}
+}
+
+// A time per token needs two tokens and time between them.
+func TestTimePerTokenNeedsGaps(t *testing.T) {
+	o := DefaultOptions()
+	o.MinTokens = 1
+	for _, r := range []*record.Request{line(1000, 1000, 700), line(100, 10_000, 1), line(100, 10_000, 0), line(100, 10_000, -1), line(-1, 10_000, 700), line(1000, 900, 700)} {
+		if q := NewRequest(r, &o); q.TPOT != nil {
+			t.Errorf("%+v: TPOT %v", r, *q.TPOT)
+		}
+		if d := report(o, r).Overall.TPOT; d != nil {
+			t.Errorf("%+v: %+v", r, d)
+		}
+	}
+	near(t, "two tokens", *NewRequest(line(100, 10_000, 2), &o).TPOT, 9900)
 }
 
 // numpy.percentile([15, 20, 35, 40, 50], p), method linear.
