@@ -1,6 +1,6 @@
 // Mutation testing of one package: does some test fail when a line is wrong?
 //
-//	go run .ci/mutate.go [-one-in N] [-files REGEXP] [-skip REGEXP] [-jobs N] ./analyze
+//	go run .ci/mutate.go [-one-in N] [-files REGEXP] [-skip REGEXP] [-least N] [-jobs N] ./analyze
 //
 // It makes every small mistake it knows (a < for a <=, a + for a -, a statement
 // left out, a constant one off, …) and runs the tests that reach the place. It
@@ -79,6 +79,7 @@ func main() {
 	oneIn := flag.Int("one-in", 1, "make one mistake in `N` only")
 	files := flag.String("files", "", "only in the files whose names match `REGEXP`")
 	skip := flag.String("skip", "^$", "without the tests whose names match `REGEXP`: slow ones that reach everything")
+	least := flag.Int("least", 0, "fail when tests notice less than `N` percent")
 	jobs := flag.Int("jobs", 2, "test `N` mistakes at a time")
 	flag.Parse()
 	if flag.NArg() != 1 {
@@ -98,7 +99,10 @@ func main() {
 		r := rand.New(rand.NewPCG(1, uint64(*oneIn)))
 		chosen = slices.DeleteFunc(slices.Clone(chosen), func(*mutant) bool { return r.IntN(*oneIn) > 0 })
 	}
-	run(m, chosen, tests, binary, work, flag.Arg(0), *jobs)
+	if noticed := run(m, chosen, tests, binary, work, flag.Arg(0), *jobs); 100*noticed < *least*len(chosen) {
+		os.RemoveAll(work)
+		log.Fatalf("less than %d %% were noticed", *least)
+	}
 }
 
 func check(err error) {
@@ -477,8 +481,9 @@ func baseline(m *mutator, binary, work string, skip *regexp.Regexp) map[string]t
 	return took
 }
 
-// run makes the chosen mistakes one by one and prints what no test notices.
-func run(m *mutator, chosen []*mutant, took map[string]time.Duration, binary, work, path string, jobs int) {
+// run makes the chosen mistakes one by one, prints what no test notices, and
+// returns how many were noticed.
+func run(m *mutator, chosen []*mutant, took map[string]time.Duration, binary, work, path string, jobs int) int {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	counts := map[string]int{}
@@ -503,6 +508,7 @@ func run(m *mutator, chosen []*mutant, took map[string]time.Duration, binary, wo
 	wg.Wait()
 	fmt.Printf("%d mistakes: %d killed, %d timed out, %d survived, %d that no test reaches, %d that do not build\n",
 		len(chosen), counts["killed"], counts["timed out"], counts["survived"], counts["not reached"], counts["does not build"])
+	return counts["killed"] + counts["timed out"] + counts["does not build"]
 }
 
 func (m *mutator) try(c *mutant, took map[string]time.Duration, binary, work, path string) string {

@@ -113,11 +113,15 @@ func TestMannWhitneyOfLittleDoubt(t *testing.T) {
 	for i := range a {
 		a[i], b[i] = float64(i), float64(200+i)
 	}
-	p, _ := mannWhitney(a, b)
+	p, after := mannWhitney(a, b)
+	near(t, "direction", after, 5000)
 	within(t, "p", *p, 2.562144e-34, 1e-6) // wilcox.test(0:99, 200:299, exact = FALSE)
 	if p, after := mannWhitney(a, a); *p != 1 || after != 0 {
 		t.Errorf("of one sample with itself p = %v, direction %v", *p, after)
 	}
+	p, after = mannWhitney([]float64{1, 1, 1, 1, 1}, append(slices.Repeat([]float64{1}, 59), 2))
+	within(t, "p of nearly one value", *p, 0.8174, 1e-4) // the same in R
+	near(t, "direction", after, 2.5)
 	same := make([]float64, 60)
 	if p, after := mannWhitney(same, same[:7]); *p != 1 || after != 0 {
 		t.Errorf("of one value everywhere p = %v, direction %v", *p, after)

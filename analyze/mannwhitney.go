@@ -73,9 +73,9 @@ func mannWhitneyNormal(a, b []float64) (p *float64, after float64) {
 	}
 	pairs, n := float64(len(a))*float64(len(b)), float64(len(a)+len(b))
 	after = u - pairs/2
-	sigma := math.Sqrt(pairs / 12 * (n + 1 - ties/(n*(n-1))))
-	if after == 0 || !(sigma > 0) {
-		return num(1), after
+	if after == 0 { // also where all values are equal, and sigma is 0
+		return num(1), 0
 	}
+	sigma := math.Sqrt(pairs / 12 * (n + 1 - ties/(n*(n-1))))
 	return num(math.Erfc(max(0, math.Abs(after)-0.5) / sigma / math.Sqrt2)), after
 }
