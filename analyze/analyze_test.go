@@ -271,6 +271,17 @@ func TestQuantileCI(t *testing.T) {
 	if quantileCI(ranks(5), 50) != nil {
 		t.Error("the median of 5 has an interval")
 	}
+	for n, want := range map[int][2]int{1e8: {49_990_200, 50_009_800}, 1e4: {4_902, 5_098}} { // n/2 ± 1.96·√n/2, to a rank or two
+		l, u, ok := quantileOrders(n, 50)
+		if !ok || l+u != n+1 && l+u != n || max(l-want[0], want[0]-l) > 2 || max(u-want[1], want[1]-u) > 2 {
+			t.Errorf("the median of %d: %d..%d, want %v", n, l, u, want)
+		}
+	}
+	for _, p := range []float64{1e-9, 100 - 1e-9, 0, 100} {
+		if l, u, ok := quantileOrders(1e9, p); ok {
+			t.Errorf("p%v has an interval %d..%d", p, l, u)
+		}
+	}
 	if ci := quantileCI(ranks(6), 50); ci == nil || *ci != [2]float64{1, 6} {
 		t.Errorf("the median of 6: %v, want 1..6", ci)
 	}

@@ -497,6 +497,9 @@ func quantileOrders(n int, p float64) (l, u int, ok bool) {
 		return 0, 0, false
 	}
 	q := p / 100
+	if binomial(n, 0, q)+binomial(n, n, q) > 1-confidence {
+		return 0, 0, false // not even the smallest and the largest cover enough
+	}
 	odds := q / (1 - q)
 	ratio := func(k int) float64 { return odds * float64(n-k+1) / float64(k) } // P(k) / P(k−1)
 	mode := max(1, min(int(float64(n+1)*q), n-1))
