@@ -351,6 +351,8 @@ func TestVerdict(t *testing.T) {
 	repeat := func(n int, r *record.Request) []*record.Request { return slices.Repeat([]*record.Request{r}, n) }
 	estimated := line(9000, 10_000, 600)
 	estimated.Quality = record.Estimated
+	derived := line(9000, 10_000, 600)
+	derived.Quality = record.Derived
 	for _, c := range []struct {
 		name                       string
 		requests                   []*record.Request
@@ -364,6 +366,10 @@ func TestVerdict(t *testing.T) {
 		{"balanced", repeat(12, line(5000, 10_000, 600)), PhaseBalanced, ConfidenceHigh, "share the time"},
 		{"few", repeat(9, line(9000, 10_000, 600)), PhasePrefill, ConfidenceLow, "Prefill"},
 		{"mostly estimated", append(repeat(12, estimated), repeat(11, line(9000, 10_000, 600))...), PhasePrefill, ConfidenceLow, "Prefill"},
+		{"half estimated", append(repeat(12, estimated), repeat(12, line(9000, 10_000, 600))...), PhasePrefill, ConfidenceHigh, "Prefill"},
+		{"measured, derived and estimated alike", slices.Concat(repeat(8, estimated), repeat(8, derived), repeat(8, line(9000, 10_000, 600))), PhasePrefill, ConfidenceHigh, "Prefill"},
+		{"just enough", repeat(10, line(9000, 10_000, 600)), PhasePrefill, ConfidenceHigh, "Prefill"},
+		{"half unsplit", append(repeat(12, line(9000, 10_000, 600)), repeat(12, line(-1, 10_000, 600))...), PhasePrefill, ConfidenceHigh, "Prefill"},
 		{"mostly unsplit", append(repeat(12, line(9000, 10_000, 600)), repeat(13, line(-1, 10_000, 600))...), PhasePrefill, ConfidenceLow, "Prefill"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -396,6 +402,34 @@ func TestTurnParts(t *testing.T) {
 		got, want float64
 	}{{"prefill", got.Prefill, 1000}, {"decode", got.Decode, 2000}, {"model", got.Model, 8000}, {"tool", got.Tool, 5000}, {"other", got.Other, 8000}} {
 		near(t, p.name, p.got, p.want)
+	}
+}
+
+// Turns are counted by how they ended, merged or not.
+func TestTurnCounts(t *testing.T) {
+	turn := func(s record.Status, ttft time.Duration) *record.Turn {
+		return &record.Turn{Status: s, Duration: 10 * time.Second, TTFT: ttft, HasTTFT: ttft > 0}
+	}
+	l := []*record.Turn{turn(record.OK, time.Second), turn(record.Failed, 0), turn(record.Failed, 3*time.Second), turn(record.Aborted, 0),
+		turn(record.Unfinished, 0), turn(record.Unfinished, 0), turn(record.Unfinished, 0)}
+	for parts := 1; parts <= 3; parts++ {
+		collectors := make([]*Collector, parts)
+		for i := range collectors {
+			collectors[i] = NewCollector(DefaultOptions())
+		}
+		for i, turn := range l {
+			collectors[i%parts].Add(turn)
+		}
+		for _, c := range collectors[1:] {
+			collectors[0].Merge(c)
+		}
+		got := collectors[0].Report(Tool{}, Inputs{}).Overall.Turns
+		if got.Count != 7 || got.Failed != 2 || got.Aborted != 1 || got.Unfinished != 3 || got.Duration.N != 7 {
+			t.Errorf("%d parts: %+v", parts, got)
+		}
+		if d := got.TTFT; d == nil || d.N != 2 || d.Min != 1000 || d.Max != 3000 {
+			t.Errorf("%d parts: TTFT of turns %+v", parts, d)
+		}
 	}
 }
 
@@ -663,5 +697,28 @@ func TestRequestsAreCopied(t *testing.T) {
 	*r = record.Request{Error: record.Error{HTTPStatus: 500}}
 	if got, _ := json.Marshal(q); string(got) != string(want) {
 		t.Errorf("%s, was %s", got, want)
+	}
+}
+
+// The numbers of the definitions: other tests name the constants, and would
+// follow a slip.
+func TestThresholds(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"prefill from", prefillFrom, 0.6}, {"decode up to", decodeUpTo, 0.4},
+		{"tokens of a clean rate", DefaultMinTokens, 500}, {"shortest decode, ms", milliseconds(minDecode), 500}, {"fastest stream", maxTPS, 2000},
+		{"mismatch, share", tpsMismatchShare, 0.05}, {"mismatch, rate", tpsMismatchRate, 0.1},
+		{"requests of a tail", minTail, 20}, {"of a sure verdict", minConfident, 10}, {"of a clean headline", minClean, 6},
+		{"of a request model", minRequestModel, 50}, {"of a prefill model", minPrefillModel, 20}, {"sure model", minExplained, 0.7},
+		{"Huber's constant", huber, 1.345}, {"MAD to sigma", madToSigma, 1.4826},
+		{"confidence of an interval", confidence, 0.95}, {"level of a test", Alpha, 0.05}, {"samples of a test", MinTest, 4},
+		{"pairs of a correlation", minCorrelation, 10}, {"values of a slow hour", minMedian, 10}, {"sides of a change", minSide, 20}, {"slow hour", slowHour, 1.5},
+		{"sketch error", SketchError, 1.0 / 2048},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
+		}
 	}
 }

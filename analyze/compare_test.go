@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"codexlag/parse/record"
 )
@@ -245,6 +246,48 @@ func TestCompareRates(t *testing.T) {
 			t.Errorf("%s %v, want %s %v", m.Samples, m.N, c.samples, c.n)
 		}
 	}
+}
+
+// Test and medians must agree: what is no more than chance, small, or of two
+// minds is no change.
+func TestJudge(t *testing.T) {
+	dist := func(median float64) *Dist { return &Dist{N: 9, Quantiles: []Quantile{{P: 50, Value: median}}} }
+	for _, c := range []struct {
+		name                     string
+		before, after, p, weight float64 // weight is the direction of the ranks
+		want                     string
+	}{
+		{"up", 100, 120, 0.01, 1, Worse},
+		{"down", 120, 100, 0.01, -1, Better},
+		{"up, at the threshold", 100, 105, 0.01, 1, Worse},
+		{"up, the ranks down", 100, 120, 0.01, -1, Unsure},
+		{"down, the ranks up", 120, 100, 0.01, 1, Unsure},
+		{"up, can be chance", 100, 120, 0.06, 1, Unsure},
+		{"up, at the level", 100, 120, 0.05, 1, Unsure},
+		{"a little up", 100, 104, 0.01, 1, Small},
+		{"a little up, can be chance", 100, 104, 0.5, 1, Unchanged},
+		{"from 0, up", 0, 3, 0.01, 1, Worse},
+		{"0 on both sides", 0, 0, 0.01, 1, Small},
+		{"0 on both sides, can be chance", 0, 0, 0.5, 1, Unchanged},
+	} {
+		m := &MetricChange{Before: dist(c.before), After: dist(c.after), P: &c.p}
+		if got := (&comparer{threshold: 0.05}).judge(m, c.weight, Worse, Better); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestCompareSides(t *testing.T) {
+	at := func(hour int, q *record.Request) *record.Request {
+		q.End = time.Date(2026, 5, 1, hour, 0, 0, 0, time.UTC)
+		return q
+	}
+	r := compared([]*record.Request{at(3, line(100, 1000, 50)), at(1, line(6000, 9000, 50)), at(2, line(100, 1000, 50))}, []*record.Request{at(5, line(6000, 9000, 50))})
+	if r.Before.Inputs.First.Hour() != 1 || r.Before.Inputs.Last.Hour() != 3 || r.After.Inputs.First.Hour() != 5 {
+		t.Errorf("sides %+v and %+v", r.Before.Inputs, r.After.Inputs)
+	}
+	near(t, "SLO before", *r.Overall.SLO.Before, 2.0/3)
+	near(t, "SLO after", *r.Overall.SLO.After, 0)
 }
 
 func TestCompareGroups(t *testing.T) {

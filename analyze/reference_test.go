@@ -125,6 +125,9 @@ func TestReferenceDistributions(t *testing.T) {
 			for i, p := range c.P {
 				within(t, fmt.Sprint("p", p), d.At(p).Value, c.Quantiles[i], exactly)
 			}
+			if d.N != len(c.X) || d.Min != slices.Min(c.X) || d.Max != slices.Max(c.X) {
+				t.Errorf("n %d, from %v to %v", d.N, d.Min, d.Max)
+			}
 			within(t, "mean", d.Mean, c.Mean, exactly)
 			if (d.StdDev == nil) != (c.SD == nil) {
 				t.Fatalf("standard deviation %v, want %v", d.StdDev, c.SD)
