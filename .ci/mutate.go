@@ -10,7 +10,7 @@
 // Tools that do this build the tests once for each mistake: for analyze that is
 // hours. Here all mistakes are in one binary, and a variable of the environment
 // chooses which one is made; only those in constants are built one by one. The
-// whole of analyze takes about an hour on two cores, -one-in 20 some minutes.
+// whole of analyze takes an hour or two on two cores, -one-in 60 about a minute.
 // Nothing is written beside the sources.
 package main
 
