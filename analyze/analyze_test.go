@@ -627,6 +627,54 @@ func TestTablesEqualLists(t *testing.T) {
 	}
 }
 
+// What a table has no place for stays what it is.
+func TestBeyondTheTable(t *testing.T) {
+	for name, add := range map[string]func(s *sample, n int64){
+		"add":      func(s *sample, n int64) { s.add(float64(n)) },
+		"addTime":  func(s *sample, n int64) { s.addTime(time.Duration(n) * time.Millisecond) },
+		"addCount": func(s *sample, n int64) { s.addCount(n) },
+	} {
+		var s sample
+		for range tableFrom {
+			add(&s, 5)
+		}
+		if s.table == nil {
+			t.Fatalf("%s: no table of %d values", name, s.n())
+		}
+		for _, n := range []int64{tableSize - 1, tableSize, tableSize + 1} {
+			add(&s, n)
+			if got := s.at(s.n() - 1); got != float64(n) {
+				t.Errorf("%s: %d became %v", name, n, got)
+			}
+		}
+		if s.add(7.5); s.tabled != tableFrom+1 || s.at(tableFrom) != 7.5 {
+			t.Errorf("%s: %d in the table, then %v", name, s.tabled, s.at(tableFrom))
+		}
+	}
+}
+
+// What was looked up before more values came is looked up anew: a report that is
+// written again while following.
+func TestLookingUpAgain(t *testing.T) {
+	var again, once sample
+	add := func(v float64) { again.add(v); once.add(v) }
+	for i := range tableFrom {
+		add(float64(1000 + i%7))
+	}
+	ps := []float64{50, 90, 99}
+	again.dist(ps)
+	again.at(0)
+	for i := range 40 {
+		add(float64(i))
+		again.at(again.n() / 2)
+	}
+	got, _ := json.Marshal(again.dist(ps))
+	want, _ := json.Marshal(once.dist(ps))
+	if string(got) != string(want) || again.at(0) != 0 || again.at(30) != 30 {
+		t.Errorf("%s, smallest %v, want %s", got, again.at(0), want)
+	}
+}
+
 func TestSortFloats(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, n := range []int{0, 1, 100, radixFrom, 3*radixFrom + 1} {

@@ -27,7 +27,8 @@ type sample struct {
 
 	sketch *sketch // of the values that are in no table; nil for exact figures
 
-	picked map[int]float64 // order statistics that were looked up since the last add
+	picked  map[int]float64 // order statistics that were looked up
+	pickedN int             // n when they were: values are only ever added
 }
 
 const (
@@ -275,8 +276,8 @@ func (s *sample) each(f func(v float64, n int)) {
 
 // pick looks up the order statistics of the ranks, which count from 0.
 func (s *sample) pick(ranks ...int) {
-	if s.picked == nil {
-		s.picked = make(map[int]float64)
+	if n := s.n(); s.picked == nil || s.pickedN != n {
+		s.picked, s.pickedN = make(map[int]float64), n
 	}
 	ranks = slices.Compact(slices.Sorted(slices.Values(ranks)))
 	ranks = slices.DeleteFunc(ranks, func(k int) bool { _, ok := s.picked[k]; return ok })
