@@ -93,7 +93,9 @@ func TestFlags(t *testing.T) {
 		{"2001 tokens/s", line(0, 1000, 2001), "burst", true},
 		{"2000 tokens/s", line(0, 1000, 2000), "", true},
 		{"all at once", line(1000, 1000, 700), "burst", false},
+		{"two tokens at once", line(1000, 1000, 2), "few_tokens burst", false},
 		{"one token at once", line(1000, 1000, 1), "few_tokens", false},
+		{"one token", line(100, 1000, 1), "few_tokens", true},
 		{"no first token", line(-1, 1000, 700), "no_ttft", false},
 		{"no total", line(100, -1, 700), "no_total", false},
 		{"no tokens", line(100, 1000, -1), "no_tokens", false},
@@ -101,7 +103,11 @@ func TestFlags(t *testing.T) {
 		{"first token after the end", line(1100, 1000, 700), "ttft_after_total", false},
 		{"reported rate 6 % off", with(line(100, 10100, 1000), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 106, true }), "tps_mismatch", true},
 		{"reported rate 4 % off", with(line(100, 10100, 1000), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 104, true }), "", true},
+		{"reported rate off by more than rounding", with(line(0, 100_000, 100), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 1.11, true }), "few_tokens tps_mismatch", true},
 		{"reported rate off by rounding", with(line(0, 100_000, 60), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 0.7, true }), "few_tokens", true},
+		{"a reported rate where none can be derived", with(line(-1, 10_000, 700), func(r *record.Request) { r.ReportedTPS, r.HasReportedTPS = 70, true }), "no_ttft", false},
+		{"an upper bound beyond the limit is no slow start", with(line(9000, 10_000, 700), func(r *record.Request) { r.Quality = record.Bound }), "", false},
+		{"stream at the limit", line(0, 50_000, 1000), "", true},
 		{"slow start", line(5001, 15001, 1000), "slow_start", true},
 		{"start at the limit", line(5000, 15000, 1000), "", true},
 		{"slow stream", line(100, 100_100, 1000), "slow_stream", true},
@@ -128,6 +134,36 @@ func TestFlags(t *testing.T) {
 				t.Errorf("tps defined: %v, want %v", m.hasTPS, c.tps)
 			}
 		})
+	}
+}
+
+func TestPhase(t *testing.T) {
+	for share, want := range map[float64]string{0: PhaseDecode, 0.4: PhaseDecode, 0.401: PhaseBalanced, 0.599: PhaseBalanced, 0.6: PhasePrefill, 1: PhasePrefill} {
+		if got := phase(share); got != want {
+			t.Errorf("a share of %v: %s, want %s", share, got, want)
+		}
+	}
+}
+
+// Hidden reasoning is subtracted where it is known, comes before the first
+// token, and is part of the output.
+func TestDecodeTokens(t *testing.T) {
+	unknown := record.Tokens{}
+	for _, c := range []struct {
+		output, reasoning record.Tokens
+		visible           bool
+		want              record.Tokens
+	}{
+		{record.Count(700), record.Count(300), true, record.Count(400)},
+		{record.Count(700), record.Count(300), false, record.Count(700)},
+		{record.Count(700), record.Count(700), true, record.Count(0)},
+		{record.Count(700), record.Count(701), true, record.Count(700)},
+		{record.Count(700), unknown, true, record.Count(700)},
+		{unknown, record.Count(0), true, unknown},
+	} {
+		if got := decodeTokens(&record.Request{Output: c.output, Reasoning: c.reasoning, FirstVisible: c.visible}); got != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
 	}
 }
 
@@ -174,6 +210,34 @@ func TestUndefinedIsAbsent(t *testing.T) {
 	}
 }
 
+func TestLimitsAreKeptAtTheLimit(t *testing.T) {
+	bound := line(5000, 10_000, 50)
+	bound.Quality = record.Bound
+	if s := report(DefaultOptions(), line(5000, 55_000, 1000), bound).Overall.SLO; s.Met != 2 || s.Missed != 0 {
+		t.Errorf("at the limits: %+v", s)
+	}
+	late := line(5000.001, 10_000, 50)
+	late.Quality = record.Bound // it may have been in time: not proved
+	if s := report(DefaultOptions(), line(5000.001, 55_000, 1000), late, line(-1, 1000, 50)).Overall.SLO; s.Met != 0 || s.Missed != 3 {
+		t.Errorf("beyond the limits: %+v", s)
+	}
+}
+
+// A time per token needs two tokens and time between them.
+func TestTimePerTokenNeedsGaps(t *testing.T) {
+	o := DefaultOptions()
+	o.MinTokens = 1
+	for _, r := range []*record.Request{line(1000, 1000, 700), line(100, 10_000, 1), line(100, 10_000, 0), line(100, 10_000, -1), line(-1, 10_000, 700), line(1000, 900, 700)} {
+		if q := NewRequest(r, &o); q.TPOT != nil {
+			t.Errorf("%+v: TPOT %v", r, *q.TPOT)
+		}
+		if d := report(o, r).Overall.TPOT; d != nil {
+			t.Errorf("%+v: %+v", r, d)
+		}
+	}
+	near(t, "two tokens", *NewRequest(line(100, 10_000, 2), &o).TPOT, 9900)
+}
+
 // numpy.percentile([15, 20, 35, 40, 50], p), method linear.
 func TestQuantilesAreType7(t *testing.T) {
 	var s sample
@@ -207,11 +271,22 @@ func TestQuantileCI(t *testing.T) {
 	if quantileCI(ranks(5), 50) != nil {
 		t.Error("the median of 5 has an interval")
 	}
+	for n, want := range map[int][2]int{1e8: {49_990_200, 50_009_800}, 1e4: {4_902, 5_098}} { // n/2 ± 1.96·√n/2, to a rank or two
+		l, u, ok := quantileOrders(n, 50)
+		if !ok || l+u != n+1 && l+u != n || max(l-want[0], want[0]-l) > 2 || max(u-want[1], want[1]-u) > 2 {
+			t.Errorf("the median of %d: %d..%d, want %v", n, l, u, want)
+		}
+	}
+	for _, p := range []float64{1e-9, 100 - 1e-9, 0, 100} {
+		if l, u, ok := quantileOrders(1e9, p); ok {
+			t.Errorf("p%v has an interval %d..%d", p, l, u)
+		}
+	}
 	if ci := quantileCI(ranks(6), 50); ci == nil || *ci != [2]float64{1, 6} {
 		t.Errorf("the median of 6: %v, want 1..6", ci)
 	}
 	for _, p := range []float64{10, 50, 90, 95, 99} {
-		for _, n := range []int{7, 20, 31, 64, 100, 240, 513} {
+		for _, n := range []int{7, 20, 29, 31, 64, 100} {
 			b := moremath.BinomialDist{N: n, P: p / 100}
 			cover := func(l, u int) (c float64) {
 				for k := l; k < u; k++ {
@@ -230,7 +305,7 @@ func TestQuantileCI(t *testing.T) {
 			}
 			ci := quantileCI(ranks(n), p)
 			if ci == nil {
-				if width != 0 && p == 50 {
+				if width != 0 {
 					t.Errorf("p%v n=%d: none, want width %d", p, n, width)
 				}
 				continue
@@ -276,6 +351,8 @@ func TestVerdict(t *testing.T) {
 	repeat := func(n int, r *record.Request) []*record.Request { return slices.Repeat([]*record.Request{r}, n) }
 	estimated := line(9000, 10_000, 600)
 	estimated.Quality = record.Estimated
+	derived := line(9000, 10_000, 600)
+	derived.Quality = record.Derived
 	for _, c := range []struct {
 		name                       string
 		requests                   []*record.Request
@@ -289,6 +366,10 @@ func TestVerdict(t *testing.T) {
 		{"balanced", repeat(12, line(5000, 10_000, 600)), PhaseBalanced, ConfidenceHigh, "share the time"},
 		{"few", repeat(9, line(9000, 10_000, 600)), PhasePrefill, ConfidenceLow, "Prefill"},
 		{"mostly estimated", append(repeat(12, estimated), repeat(11, line(9000, 10_000, 600))...), PhasePrefill, ConfidenceLow, "Prefill"},
+		{"half estimated", append(repeat(12, estimated), repeat(12, line(9000, 10_000, 600))...), PhasePrefill, ConfidenceHigh, "Prefill"},
+		{"measured, derived and estimated alike", slices.Concat(repeat(8, estimated), repeat(8, derived), repeat(8, line(9000, 10_000, 600))), PhasePrefill, ConfidenceHigh, "Prefill"},
+		{"just enough", repeat(10, line(9000, 10_000, 600)), PhasePrefill, ConfidenceHigh, "Prefill"},
+		{"half unsplit", append(repeat(12, line(9000, 10_000, 600)), repeat(12, line(-1, 10_000, 600))...), PhasePrefill, ConfidenceHigh, "Prefill"},
 		{"mostly unsplit", append(repeat(12, line(9000, 10_000, 600)), repeat(13, line(-1, 10_000, 600))...), PhasePrefill, ConfidenceLow, "Prefill"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -321,6 +402,34 @@ func TestTurnParts(t *testing.T) {
 		got, want float64
 	}{{"prefill", got.Prefill, 1000}, {"decode", got.Decode, 2000}, {"model", got.Model, 8000}, {"tool", got.Tool, 5000}, {"other", got.Other, 8000}} {
 		near(t, p.name, p.got, p.want)
+	}
+}
+
+// Turns are counted by how they ended, merged or not.
+func TestTurnCounts(t *testing.T) {
+	turn := func(s record.Status, ttft time.Duration) *record.Turn {
+		return &record.Turn{Status: s, Duration: 10 * time.Second, TTFT: ttft, HasTTFT: ttft > 0}
+	}
+	l := []*record.Turn{turn(record.OK, time.Second), turn(record.Failed, 0), turn(record.Failed, 3*time.Second), turn(record.Aborted, 0),
+		turn(record.Unfinished, 0), turn(record.Unfinished, 0), turn(record.Unfinished, 0)}
+	for parts := 1; parts <= 3; parts++ {
+		collectors := make([]*Collector, parts)
+		for i := range collectors {
+			collectors[i] = NewCollector(DefaultOptions())
+		}
+		for i, turn := range l {
+			collectors[i%parts].Add(turn)
+		}
+		for _, c := range collectors[1:] {
+			collectors[0].Merge(c)
+		}
+		got := collectors[0].Report(Tool{}, Inputs{}).Overall.Turns
+		if got.Count != 7 || got.Failed != 2 || got.Aborted != 1 || got.Unfinished != 3 || got.Duration.N != 7 {
+			t.Errorf("%d parts: %+v", parts, got)
+		}
+		if d := got.TTFT; d == nil || d.N != 2 || d.Min != 1000 || d.Max != 3000 {
+			t.Errorf("%d parts: TTFT of turns %+v", parts, d)
+		}
 	}
 }
 
@@ -518,6 +627,54 @@ func TestTablesEqualLists(t *testing.T) {
 	}
 }
 
+// What a table has no place for stays what it is.
+func TestBeyondTheTable(t *testing.T) {
+	for name, add := range map[string]func(s *sample, n int64){
+		"add":      func(s *sample, n int64) { s.add(float64(n)) },
+		"addTime":  func(s *sample, n int64) { s.addTime(time.Duration(n) * time.Millisecond) },
+		"addCount": func(s *sample, n int64) { s.addCount(n) },
+	} {
+		var s sample
+		for range tableFrom {
+			add(&s, 5)
+		}
+		if s.table == nil {
+			t.Fatalf("%s: no table of %d values", name, s.n())
+		}
+		for _, n := range []int64{tableSize - 1, tableSize, tableSize + 1} {
+			add(&s, n)
+			if got := s.at(s.n() - 1); got != float64(n) {
+				t.Errorf("%s: %d became %v", name, n, got)
+			}
+		}
+		if s.add(7.5); s.tabled != tableFrom+1 || s.at(tableFrom) != 7.5 {
+			t.Errorf("%s: %d in the table, then %v", name, s.tabled, s.at(tableFrom))
+		}
+	}
+}
+
+// What was looked up before more values came is looked up anew: a report that is
+// written again while following.
+func TestLookingUpAgain(t *testing.T) {
+	var again, once sample
+	add := func(v float64) { again.add(v); once.add(v) }
+	for i := range tableFrom {
+		add(float64(1000 + i%7))
+	}
+	ps := []float64{50, 90, 99}
+	again.dist(ps)
+	again.at(0)
+	for i := range 40 {
+		add(float64(i))
+		again.at(again.n() / 2)
+	}
+	got, _ := json.Marshal(again.dist(ps))
+	want, _ := json.Marshal(once.dist(ps))
+	if string(got) != string(want) || again.at(0) != 0 || again.at(30) != 30 {
+		t.Errorf("%s, smallest %v, want %s", got, again.at(0), want)
+	}
+}
+
 func TestSortFloats(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, n := range []int{0, 1, 100, radixFrom, 3*radixFrom + 1} {
@@ -588,5 +745,28 @@ func TestRequestsAreCopied(t *testing.T) {
 	*r = record.Request{Error: record.Error{HTTPStatus: 500}}
 	if got, _ := json.Marshal(q); string(got) != string(want) {
 		t.Errorf("%s, was %s", got, want)
+	}
+}
+
+// The numbers of the definitions: other tests name the constants, and would
+// follow a slip.
+func TestThresholds(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"prefill from", prefillFrom, 0.6}, {"decode up to", decodeUpTo, 0.4},
+		{"tokens of a clean rate", DefaultMinTokens, 500}, {"shortest decode, ms", milliseconds(minDecode), 500}, {"fastest stream", maxTPS, 2000},
+		{"mismatch, share", tpsMismatchShare, 0.05}, {"mismatch, rate", tpsMismatchRate, 0.1},
+		{"requests of a tail", minTail, 20}, {"of a sure verdict", minConfident, 10}, {"of a clean headline", minClean, 6},
+		{"of a request model", minRequestModel, 50}, {"of a prefill model", minPrefillModel, 20}, {"sure model", minExplained, 0.7},
+		{"Huber's constant", huber, 1.345}, {"MAD to sigma", madToSigma, 1.4826},
+		{"confidence of an interval", confidence, 0.95}, {"level of a test", Alpha, 0.05}, {"samples of a test", MinTest, 4},
+		{"pairs of a correlation", minCorrelation, 10}, {"values of a slow hour", minMedian, 10}, {"sides of a change", minSide, 20}, {"slow hour", slowHour, 1.5},
+		{"sketch error", SketchError, 1.0 / 2048},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
+		}
 	}
 }

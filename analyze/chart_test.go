@@ -2,8 +2,11 @@ package analyze
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,6 +125,87 @@ func TestScatterIsBounded(t *testing.T) {
 	s := newScatter(dots, false)
 	if s.N != 5002 || len(s.Points) != maxDots || s.Beyond != 2 || s.MaxX > 7500 || s.MaxY > 150 {
 		t.Errorf("n %d, drawn %d, beyond %d, axes to %v and %v", s.N, len(s.Points), s.Beyond, s.MaxX, s.MaxY)
+	}
+}
+
+// What the dots of each scatter are, by hand.
+func TestScattersTell(t *testing.T) {
+	prompt := func(r *record.Request, input, cached int64) *record.Request {
+		r.Input, r.Cached = record.Count(input), record.Count(cached)
+		return r
+	}
+	failed, noFirst := prompt(line(700, 1000, 100), 5000, 0), prompt(line(-1, 2000, 100), 5000, 0)
+	failed.Status = record.Failed
+	burst := prompt(line(900, 900, 50), 5000, 0)
+	ch := charts(DefaultOptions(), prompt(line(700, 1000, 100), 4000, 1000), prompt(line(1000, 2000, 40), 2000, 0), prompt(line(100, 1000, 0), 100, 0),
+		line(300, 1000, 10), failed, noFirst, burst)
+	dots := func(s *Scatter) string {
+		var l []string
+		for _, d := range s.Points {
+			l = append(l, fmt.Sprint(d.X, " ", d.Y, " ", d.Phase))
+		}
+		slices.Sort(l)
+		return strings.Join(l, ", ")
+	}
+	if got, want := dots(ch.Prompt), "100 100 decode, 2000 1000 balanced, 3000 700 prefill"; got != want || ch.Prompt.N != 3 || ch.Prompt.MinX != 0 || ch.Prompt.MinY != 0 || ch.Prompt.MaxX != 3000 {
+		t.Errorf("prompts %s, want %s: %+v", got, want, ch.Prompt)
+	}
+	if got, want := dots(ch.Length), "10 1000 decode, 100 1000 prefill, 100 2000 , 40 2000 balanced, 50 900 "; got != want || ch.Length.MinX != 10 || ch.Length.MinY != 900 || ch.Length.MaxY != 2000 {
+		t.Errorf("lengths %s, want %s: %+v", got, want, ch.Length)
+	}
+	if ch.Crowd != nil {
+		t.Errorf("without times: %+v", ch.Crowd)
+	}
+}
+
+func TestCrowdScatter(t *testing.T) {
+	at := func(from, to float64, tokens int64) *record.Request {
+		r := during(from, to)
+		r.TTFT, r.Output = 0, record.Count(tokens)
+		return r
+	}
+	silent, unknown := at(20, 40, 0), at(0, 1, 300)
+	unknown.Start = time.Time{}
+	ch := charts(DefaultOptions(), at(0, 10, 500), at(20, 30, 300), at(20, 30, 100), at(20, 40, 400), silent, unknown, at(50, 60, 700))
+	s := ch.Crowd
+	if s == nil || s.N != 5 || s.MaxX != 4 || s.MaxY != 70 {
+		t.Fatalf("%+v", s)
+	}
+	// The one of 20 s has four beside it, itself included, for 10 s, then one: 3.
+	want := []BandMedian{{"1", 2, 1, 60}, {"3–4", 3, (4 + 4 + 3) / 3.0, 20}}
+	if !slices.Equal(s.Medians, want) {
+		t.Errorf("medians %+v, want %+v", s.Medians, want)
+	}
+	if s := charts(DefaultOptions(), at(0, 10, 500), at(20, 30, 300)).Crowd; s != nil {
+		t.Errorf("one after the other: %+v", s)
+	}
+}
+
+// Groups of several dimensions share the room: of each at least three.
+func TestBarsOfManyGroups(t *testing.T) {
+	o := DefaultOptions()
+	o.By = []Dimension{"model", "label", "session", "output-size"}
+	var l []record.Record
+	for i := range 12 {
+		r := line(100, 1000+100*float64(i), 100)
+		r.Line, r.Model, r.Label, r.Session = int64(i), string(rune('a'+i)), "all", string(rune('a'+i%4))
+		l = append(l, r, &record.Turn{Pos: r.Pos, Model: r.Model, Session: r.Session, Duration: time.Minute, Requests: []*record.Request{r}})
+	}
+	ch := charts(o, l...)
+	keys := func(n int, bar func(i int) (string, string)) string {
+		var l []string
+		for i := range n {
+			by, key := bar(i)
+			l = append(l, by+"="+key)
+		}
+		return strings.Join(l, " ")
+	}
+	const want = "= model=l model=k model=j label=all session=d session=c session=b output-size=100–499"
+	if got := keys(len(ch.Time), func(i int) (string, string) { return ch.Time[i].By, ch.Time[i].Key }); got != want {
+		t.Errorf("bars %s, want %s", got, want)
+	}
+	if got := keys(len(ch.TurnTime), func(i int) (string, string) { return ch.TurnTime[i].By, ch.TurnTime[i].Key }); got != "= model=l model=k model=j session=d session=c session=b" {
+		t.Errorf("bars of turns %s", got)
 	}
 }
 

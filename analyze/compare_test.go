@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"codexlag/parse/record"
 )
@@ -95,15 +96,49 @@ func TestMannWhitneyOfManySamples(t *testing.T) {
 	}
 }
 
+// Millions of equal values do not overflow: 4 of 3,000,000 differ, and
+// p = 0.04550023 by the formula in R.
+func TestMannWhitneyOfMillionsOfTies(t *testing.T) {
+	a, b := make([]float64, 3_000_000), make([]float64, 3_000_000)
+	for i := range 4 {
+		b[len(b)-1-i] = 1
+	}
+	p, after := mannWhitney(a, b)
+	within(t, "p", *p, 0.04550023, 1e-6)
+	near(t, "direction", after, 6_000_000)
+}
+
+// A difference that is beyond doubt has a p that is small, not 0.
+func TestMannWhitneyOfLittleDoubt(t *testing.T) {
+	a, b := make([]float64, 100), make([]float64, 100)
+	for i := range a {
+		a[i], b[i] = float64(i), float64(200+i)
+	}
+	p, after := mannWhitney(a, b)
+	near(t, "direction", after, 5000)
+	within(t, "p", *p, 2.562144e-34, 1e-6) // wilcox.test(0:99, 200:299, exact = FALSE)
+	if p, after := mannWhitney(a, a); *p != 1 || after != 0 {
+		t.Errorf("of one sample with itself p = %v, direction %v", *p, after)
+	}
+	p, after = mannWhitney([]float64{1, 1, 1, 1, 1}, append(slices.Repeat([]float64{1}, 59), 2))
+	within(t, "p of nearly one value", *p, 0.8174, 1e-4) // the same in R
+	near(t, "direction", after, 2.5)
+	same := make([]float64, 60)
+	if p, after := mannWhitney(same, same[:7]); *p != 1 || after != 0 {
+		t.Errorf("of one value everywhere p = %v, direction %v", *p, after)
+	}
+}
+
 // Which side comes first decides about the sign only.
 func TestMannWhitneyIsSymmetric(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
-		a, b := make([]float64, 4+r.IntN(20)), make([]float64, 4+r.IntN(20))
+		a, b := make([]float64, 4+r.IntN(70)), make([]float64, 4+r.IntN(70))
 		for _, s := range [][]float64{a, b} {
 			for i := range s {
 				s[i] = float64(r.IntN(8))
 			}
+			slices.Sort(s)
 		}
 		p, up := mannWhitney(a, b)
 		q, down := mannWhitney(b, a)
@@ -211,6 +246,48 @@ func TestCompareRates(t *testing.T) {
 			t.Errorf("%s %v, want %s %v", m.Samples, m.N, c.samples, c.n)
 		}
 	}
+}
+
+// Test and medians must agree: what is no more than chance, small, or of two
+// minds is no change.
+func TestJudge(t *testing.T) {
+	dist := func(median float64) *Dist { return &Dist{N: 9, Quantiles: []Quantile{{P: 50, Value: median}}} }
+	for _, c := range []struct {
+		name                     string
+		before, after, p, weight float64 // weight is the direction of the ranks
+		want                     string
+	}{
+		{"up", 100, 120, 0.01, 1, Worse},
+		{"down", 120, 100, 0.01, -1, Better},
+		{"up, at the threshold", 100, 105, 0.01, 1, Worse},
+		{"up, the ranks down", 100, 120, 0.01, -1, Unsure},
+		{"down, the ranks up", 120, 100, 0.01, 1, Unsure},
+		{"up, can be chance", 100, 120, 0.06, 1, Unsure},
+		{"up, at the level", 100, 120, 0.05, 1, Unsure},
+		{"a little up", 100, 104, 0.01, 1, Small},
+		{"a little up, can be chance", 100, 104, 0.5, 1, Unchanged},
+		{"from 0, up", 0, 3, 0.01, 1, Worse},
+		{"0 on both sides", 0, 0, 0.01, 1, Small},
+		{"0 on both sides, can be chance", 0, 0, 0.5, 1, Unchanged},
+	} {
+		m := &MetricChange{Before: dist(c.before), After: dist(c.after), P: &c.p}
+		if got := (&comparer{threshold: 0.05}).judge(m, c.weight, Worse, Better); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestCompareSides(t *testing.T) {
+	at := func(hour int, q *record.Request) *record.Request {
+		q.End = time.Date(2026, 5, 1, hour, 0, 0, 0, time.UTC)
+		return q
+	}
+	r := compared([]*record.Request{at(3, line(100, 1000, 50)), at(1, line(6000, 9000, 50)), at(2, line(100, 1000, 50))}, []*record.Request{at(5, line(6000, 9000, 50))})
+	if r.Before.Inputs.First.Hour() != 1 || r.Before.Inputs.Last.Hour() != 3 || r.After.Inputs.First.Hour() != 5 {
+		t.Errorf("sides %+v and %+v", r.Before.Inputs, r.After.Inputs)
+	}
+	near(t, "SLO before", *r.Overall.SLO.Before, 2.0/3)
+	near(t, "SLO after", *r.Overall.SLO.After, 0)
 }
 
 func TestCompareGroups(t *testing.T) {

@@ -47,9 +47,8 @@ func concurrency(rows []row) *Concurrency {
 	if len(means) == 0 {
 		return nil
 	}
-	slices.Sort(means) // summed in a fixed order
 	mean, _ := stats.Mean(means)
-	c := &Concurrency{Requests: len(means), Mean: mean, Max: means[len(means)-1], Bands: []ConcurrencyBand{}}
+	c := &Concurrency{Requests: len(means), Mean: mean, Max: slices.Max(means), Bands: []ConcurrencyBand{}}
 	for i, n := range requests {
 		if n > 0 {
 			c.Bands = append(c.Bands, ConcurrencyBand{concurrencyBands[i].name, n,
@@ -74,9 +73,6 @@ func rankCorrelation(pairs [][2]float64) *float64 {
 	if len(pairs) < minCorrelation {
 		return nil
 	}
-	slices.SortFunc(pairs, func(a, b [2]float64) int { // sums in a fixed order
-		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
-	})
 	x, y := make([]float64, len(pairs)), make([]float64, len(pairs))
 	for i, p := range pairs {
 		x[i], y[i] = p[0], p[1]

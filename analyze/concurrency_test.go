@@ -1,8 +1,10 @@
 package analyze
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,6 +117,22 @@ func TestConcurrency(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	near(t, "correlation", *c.Correlation, -1)
+}
+
+// Halves are rounded up, bands without a request are left out, and the most need
+// not come last.
+func TestConcurrencyBands(t *testing.T) {
+	c := report(DefaultOptions(), during(0, 10), during(5, 15), during(100, 110), during(100, 110), during(100, 110), during(200, 210)).Overall.Concurrency
+	var bands []string
+	for _, b := range c.Bands {
+		bands = append(bands, fmt.Sprint(b.InFlight, ": ", b.Requests))
+	}
+	if got := strings.Join(bands, ", "); got != "1: 1, 2: 2, 3–4: 3" || c.Max != 3 {
+		t.Errorf("bands %s, max %v", got, c.Max)
+	}
+	c = report(DefaultOptions(), during(0, 30), during(0, 10), during(0, 20), during(0, 10), during(0, 10)).Overall.Concurrency
+	near(t, "max", c.Max, 5) // the three of 10 s; of the one of 20 s (5+2)/2, of 30 s (5+2+1)/3
+	near(t, "mean", c.Mean, (3*5+3.5+8.0/3)/5)
 }
 
 func TestConcurrencyIsOfAllRequestsOnly(t *testing.T) {

@@ -101,12 +101,30 @@ func TestRequestModelAgainstTTFT(t *testing.T) {
 			}
 		}
 		m := report(DefaultOptions(), l...).Overall.RequestModel
+		var known []float64
+		for _, r := range l {
+			if r.Quality == record.Measured {
+				known = append(known, milliseconds(r.TTFT))
+			}
+		}
+		near(t, "share of the error", *m.TTFTErrorShare, *m.TTFTError/median(known))
 		if m.TTFTRequests != 500 || m.TTFTError == nil || m.TTFTErrorShare == nil {
 			t.Fatalf("%+v", m)
 		}
 		if *m.TTFTError < 150 || *m.TTFTError > 450 || *m.TTFTErrorShare < 0.03 || *m.TTFTErrorShare > 0.16 {
 			t.Errorf("first visible %v: off by %v ms, %v; 300 ms were taken from each TTFT", visible, *m.TTFTError, *m.TTFTErrorShare)
 		}
+	}
+}
+
+// A model that does not tell what a token takes splits nothing.
+func TestNoRequestModelWithoutOutputs(t *testing.T) {
+	l := truth{2000, 5000, 20}.requests("m", 200, 1)
+	for i, r := range l {
+		r.Output, r.Total = record.Count(400), time.Duration(4000+10*i)*time.Millisecond
+	}
+	if m := report(DefaultOptions(), l...).Overall.RequestModel; m != nil {
+		t.Errorf("%+v", m)
 	}
 }
 
@@ -183,7 +201,7 @@ func TestReasoning(t *testing.T) {
 	}
 	failed := with(100, 100)
 	failed.Status = record.Failed
-	g := report(DefaultOptions(), with(100, 80), with(300, 0), with(50, -1), with(10, 11), failed).Overall
+	g := report(DefaultOptions(), with(100, 80), with(300, 0), with(50, -1), with(10, 11), with(-1, 0), failed).Overall
 	if r := g.Reasoning; r == nil || r.Requests != 2 || r.Reasoning != 80 || r.Output != 400 || *r.Share != 0.2 {
 		t.Errorf("%+v", r)
 	}

@@ -103,6 +103,8 @@ func TestRegressDegenerate(t *testing.T) {
 			func(r *rand.Rand, u, o float64) float64 { return (1000 + 20*o) * noise(r) }, true, [maxTerms]bool{true, false, true}},
 		{"outputs of one length", func(r *rand.Rand) (float64, float64) { return 1e5 * r.Float64(), 400 },
 			func(r *rand.Rand, u, o float64) float64 { return (1000 + u/9 + 20*o) * noise(r) }, true, [maxTerms]bool{true, true, false}},
+		{"neither varies, both alike", func(r *rand.Rand) (float64, float64) { o := 400 + 4*r.Float64(); return 10 * o, o },
+			func(r *rand.Rand, u, o float64) float64 { return 9000 * noise(r) }, true, [maxTerms]bool{true, false, false}},
 		{"no tokens at all", func(r *rand.Rand) (float64, float64) { return 0, 0 },
 			func(r *rand.Rand, u, o float64) float64 { return 1000 * noise(r) }, true, [maxTerms]bool{true, false, false}},
 		{"longer prompts are quicker", func(r *rand.Rand) (float64, float64) { return 1e5 * r.Float64(), 1000 * r.Float64() },
@@ -158,6 +160,80 @@ func TestRegressIgnoresOrder(t *testing.T) {
 			if got, _ := regress(slices.Clone(points), 3); got != want {
 				t.Fatalf("seed %d: %+v, in another order %+v", seed, want, got)
 			}
+		}
+	}
+}
+
+// What is far beyond the spread and several times what was expected is a wait.
+func TestGrossIsBoth(t *testing.T) {
+	for _, c := range []struct {
+		what           string
+		expected, wait float64
+		spread         float64 // median of the residuals
+		kept           bool
+	}{
+		{"within six sigmas", 10, 10 + 88.9, 10, true}, // 6·1.4826·10 = 88.956
+		{"beyond six sigmas", 10, 10 + 89.1, 10, false},
+		{"three times as long", 1000, 3000, 10, true},
+		{"more than that", 1000, 3001, 10, false},
+	} {
+		points := []point{{[maxTerms]float64{1}, c.wait}}
+		for i := range 10 {
+			points = append(points, point{[maxTerms]float64{1}, c.expected + c.spread*float64(1-i%2*2)})
+		}
+		if got := len(withoutGross(points, &fit{beta: [maxTerms]float64{c.expected}})); (got == 11) != c.kept || got < 10 {
+			t.Errorf("%s: %d of 11 points are kept", c.what, got)
+		}
+	}
+}
+
+// More points than a fit looks at are thinned evenly.
+func TestThinned(t *testing.T) {
+	for _, c := range []struct{ n, kept, first, step int }{
+		{1, 1, 0, 1}, {maxPoints, maxPoints, 0, 1}, {maxPoints + 1, maxPoints / 2, 1, 2}, {10_000, 3333, 1, 3}, {5 * maxPoints, maxPoints, 2, 5},
+	} {
+		points := make([]point, c.n)
+		for i := range points {
+			points[i].y = float64(i)
+		}
+		got := thinned(points)
+		if len(got) != c.kept {
+			t.Errorf("%d points: %d kept, want %d", c.n, len(got), c.kept)
+		}
+		for i, p := range got {
+			if p.y != float64(c.first+i*c.step) {
+				t.Errorf("%d points: the %d. is %v, want %d", c.n, i, p.y, c.first+i*c.step)
+				break
+			}
+		}
+	}
+	f, ok := regress(truth{2000, 5000, 18}.answers(3*maxPoints, 1, 0.1), 3)
+	if !ok {
+		t.Fatal("no fit of many points")
+	}
+	within(t, "overhead", f.beta[0], 2000, 0.05)
+	within(t, "tpot", f.beta[2], 18, 0.05)
+}
+
+// A column varies where its 5th and 95th percentile are a tenth apart.
+func TestVaries(t *testing.T) {
+	for _, c := range []struct {
+		low, high int // of 101 values, how many are 89 and 112, the others 100
+		want      bool
+	}{{5, 0, false}, {6, 0, true}, {0, 5, false}, {0, 6, true}, {0, 0, false}} {
+		points := make([]point, 101)
+		for i := range points {
+			switch {
+			case i < c.low:
+				points[i].x[1] = 89
+			case i >= 101-c.high:
+				points[i].x[1] = 112
+			default:
+				points[i].x[1] = 100
+			}
+		}
+		if got := varies(points, 1); got != c.want {
+			t.Errorf("%d low and %d high: varies %v", c.low, c.high, got)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	moremath "github.com/aclements/go-moremath/stats"
 	"github.com/montanaflynn/stats"
 )
 
@@ -28,7 +27,8 @@ type sample struct {
 
 	sketch *sketch // of the values that are in no table; nil for exact figures
 
-	picked map[int]float64 // order statistics that were looked up since the last add
+	picked  map[int]float64 // order statistics that were looked up
+	pickedN int             // n when they were: values are only ever added
 }
 
 const (
@@ -276,8 +276,8 @@ func (s *sample) each(f func(v float64, n int)) {
 
 // pick looks up the order statistics of the ranks, which count from 0.
 func (s *sample) pick(ranks ...int) {
-	if s.picked == nil {
-		s.picked = make(map[int]float64)
+	if n := s.n(); s.picked == nil || s.pickedN != n {
+		s.picked, s.pickedN = make(map[int]float64), n
 	}
 	ranks = slices.Compact(slices.Sorted(slices.Values(ranks)))
 	ranks = slices.DeleteFunc(ranks, func(k int) bool { _, ok := s.picked[k]; return ok })
@@ -488,51 +488,46 @@ func (s *sample) quantileCI(p float64) *[2]float64 {
 
 // quantileOrders returns the ranks (from 1) between which the quantile p
 // (percent) of n values lies; see quantileCI.
+//
+// The interval grows from the mode of the binomial distribution, each time by
+// the likelier neighbour, so that no other of its width covers more. Of two
+// that are as likely it takes the lower. P(Binomial(n, p) = 0) and that of n
+// are in no interval: there is no value beyond the first and the last.
 func quantileOrders(n int, p float64) (l, u int, ok bool) {
-	if p <= 0 || p >= 100 || n < 2 {
+	if !(p > 0 && p < 100) || n < 2 {
 		return 0, 0, false
 	}
-	ci := moremath.QuantileCI(n, p/100, confidence)
-	if ci.LoOrder < 1 || ci.HiOrder > n {
-		return 0, 0, false
+	q := p / 100
+	if binomial(n, 0, q)+binomial(n, n, q) > 1-confidence {
+		return 0, 0, false // not even the smallest and the largest cover enough
 	}
-	l, u = narrowest(n, p/100, ci.LoOrder, ci.HiOrder)
+	odds := q / (1 - q)
+	ratio := func(k int) float64 { return odds * float64(n-k+1) / float64(k) } // P(k) / P(k−1)
+	mode := max(1, min(int(float64(n+1)*q), n-1))
+	covered := binomial(n, mode, q)
+	below, above := covered/ratio(mode), covered*ratio(mode+1) // P(l−1), P(u)
+	for l, u = mode, mode+1; covered < confidence; {
+		switch {
+		case l > 1 && (u == n || below > above*(1-1e-9)): // 1e-9: but for rounding
+			l--
+			covered += below
+			below /= ratio(l)
+		case u < n:
+			u++
+			covered += above
+			above *= ratio(u)
+		default:
+			return 0, 0, false
+		}
+	}
 	return l, u, true
 }
 
-const (
-	confidence = 0.95
-	// Beyond so many samples one rank more or less is nothing, and looking for
-	// it is work.
-	narrowBelow = 5_000
-)
+const confidence = 0.95
 
-// narrowest tightens the ranks that QuantileCI gives: above 30 samples it uses
-// a normal approximation, which is never too narrow but often a rank too wide.
-func narrowest(n int, q float64, l, u int) (int, int) {
-	if n > narrowBelow {
-		return l, u
-	}
-	b := moremath.BinomialDist{N: n, P: q}
-	covered := func(l, u int) float64 {
-		sum := 0.0
-		for k := l; k < u; k++ {
-			sum += b.PMF(float64(k))
-		}
-		return sum
-	}
-	for {
-		bestL, best := 0, confidence
-		for lo := max(1, l-1); lo <= l+2 && lo+u-l-1 <= n; lo++ {
-			if c := covered(lo, lo+u-l-1); c >= best && c >= confidence {
-				if bestL == 0 || c > best {
-					bestL, best = lo, c
-				}
-			}
-		}
-		if bestL == 0 {
-			return l, u
-		}
-		l, u = bestL, bestL+u-l-1
-	}
+// binomial returns P(Binomial(n, q) = k). The logarithms keep it from being Inf
+// or NaN for large n, as that of go-moremath is from about 1,000 on.
+func binomial(n, k int, q float64) float64 {
+	logFactorial := func(k int) float64 { l, _ := math.Lgamma(float64(k + 1)); return l }
+	return math.Exp(logFactorial(n) - logFactorial(k) - logFactorial(n-k) + float64(k)*math.Log(q) + float64(n-k)*math.Log1p(-q))
 }

@@ -103,6 +103,64 @@ func TestSketchDoesNotDependOnTheOrder(t *testing.T) {
 	}
 }
 
+// A list that takes in a sketch becomes one, and what was looked up before is
+// looked up anew.
+func TestMergingSketches(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	var list, coarse, whole sample
+	for i := range 2000 {
+		v := 1000 * r.ExpFloat64()
+		if i%4 == 0 {
+			v = math.Trunc(v)
+		}
+		whole.add(v)
+		if i%2 == 0 {
+			list.add(v)
+		} else {
+			coarse.add(v)
+		}
+	}
+	list.quantile(50)
+	coarse.bound(1000)
+	if coarse.sketch != nil {
+		t.Error("the sketch took over at the limit")
+	}
+	coarse.bound(999)
+	whole.bound(0)
+	list.merge(&coarse)
+	got, _ := json.Marshal(list.dist([]float64{1, 50, 99}))
+	want, _ := json.Marshal(whole.dist([]float64{1, 50, 99}))
+	if string(got) != string(want) || list.exact() {
+		t.Errorf("merged %s, want %s", got, want)
+	}
+
+	a, b := sample{values: []float64{5, 6, 7}}, sample{values: []float64{1, 2}}
+	if a.at(0) != 5 {
+		t.Error("the smallest of 5, 6, 7")
+	}
+	if a.merge(&b); a.at(0) != 1 || a.at(4) != 7 {
+		t.Errorf("after merging: from %v to %v", a.at(0), a.at(4))
+	}
+	if a.add(0); a.at(0) != 0 {
+		t.Errorf("after adding 0: from %v", a.at(0))
+	}
+}
+
+// Whole numbers are counted exactly past the limit.
+func TestWholeNumbersStayExact(t *testing.T) {
+	var s sample
+	for i := range 100 {
+		s.add(float64(i))
+	}
+	s.bound(10)
+	if !s.exact() || s.quantile(50) != 49.5 {
+		t.Errorf("exact %v, median %v", s.exact(), s.quantile(50))
+	}
+	if s.add(0.5); s.exact() {
+		t.Error("0.5 is in the sketch")
+	}
+}
+
 // Order statistics of a long list are found without sorting it.
 func TestPickUnsorted(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
@@ -140,6 +198,14 @@ func TestExactSum(t *testing.T) {
 	}
 	c.add(2.5)
 	c.merge(&c)
+	var zeros, tiny exactSum
+	for range 3 {
+		zeros.add(0)
+		tiny.add(5e-324)
+	}
+	if zeros.float() != 0 || tiny.float() != 15e-324 {
+		t.Errorf("sums of nothing and of nearly nothing: %v, %v", zeros.float(), tiny.float())
+	}
 	if a.float() != 1e300 || b.float() != 1e15+1 || c.float() != 5 {
 		t.Errorf("%v, %v, %v", a.float(), b.float(), c.float())
 	}

@@ -10,13 +10,13 @@ const minTail = 20
 // With means over each set, Δtotal = Δttft + Δdecode. A decode time is tokens
 // times time per token, n·s, and Δ(n·s) splits exactly into a part of the
 // length and one of the speed (Shapley with two factors). Nil below minTail
-// requests, or where one of the sets is empty or generated nothing.
+// requests, or where one of the sets generated nothing, as an empty one.
 func (g *group) tail() *Tail {
 	if g.byTotal.count < minTail {
 		return nil
 	}
 	slow, others := g.byTotal.cut(90)
-	if slow.n == 0 || others.n == 0 || slow.tokens == (sum{}) || others.tokens == (sum{}) {
+	if slow.tokens == (sum{}) || others.tokens == (sum{}) {
 		return nil
 	}
 	nS, sS := slow.meanTokens(), slow.timePerToken()
