@@ -60,7 +60,7 @@ type decompressor struct {
 // log but meant to keep its reader busy for days. Logs shrink to a tenth or a
 // fiftieth; one line again and again, in gzip, to a thousandth.
 const (
-	bombSize  = 4 << 30
+	bombSize  = 1 << 30
 	bombRatio = 10_000
 )
 
