@@ -23,7 +23,7 @@ func everyFormat(t *testing.T, dir, prose, name string) (lines map[string]string
 	fill := strings.NewReplacer("PROSE", prose, "NAME", name)
 	lines = map[string]string{
 		"wrapper.log": `2026-09-10T09:00:00Z [request] first_token_ms=900 total_tokens=600 total_ms=9000 model=m-NAME session=s-NAME-1 prompt="PROSE tell me" reply='PROSE' authorization="Bearer sk-PROSE" email=PROSE@example.org cwd=/home/PROSE/x` + "\n" +
-			`2026-09-10T09:00:10Z [request] status=500 model=m-NAME message="PROSE went wrong" output=PROSE` + "\nPROSE\n",
+			`2026-09-10T09:00:10Z [request] status=500 model=m-NAME error="PROSE went wrong" output=PROSE` + "\nPROSE\n",
 		"objects.jsonl": `{"first_token_ms":910,"total_tokens":600,"total_ms":9100,"model":"m-NAME","prompt":"PROSE","messages":[{"role":"user","content":"PROSE first_token_ms=1"}],"headers":{"authorization":"Bearer sk-PROSE"},"user":{"email":"PROSE@example.org"}}` + "\n",
 		"tui.log": `2026-09-10T09:01:00.000001Z  INFO session_loop{thread_id=t-NAME}: codex_otel.log_only: event.name="codex.user_prompt" prompt="PROSE" user.email="PROSE@example.org" user.account_id="PROSE" conversation.id=t-NAME model=m-NAME` + "\n" +
 			`2026-09-10T09:01:05.000001Z  INFO session_loop{thread_id=t-NAME}: codex_otel.log_only: event.name="codex.tool_result" tool_name=shell duration_ms=1 success=true arguments={"command":["PROSE"]} output=PROSE` + "\nPROSE\n" +
