@@ -33,7 +33,10 @@ func (w *walker) file(path string, info fs.FileInfo, named bool) {
 	if !w.seen.add(info) {
 		return
 	}
-	f := File{Path: path, Named: named, info: info}
+	f := File{Path: path, Named: named}
+	if info.Mode().IsRegular() {
+		f.stamp = stampOf(info)
+	}
 	if f.pipe = info.Mode()&fs.ModeNamedPipe != 0; !f.pipe {
 		f.Size, f.ModTime, f.ID = info.Size(), info.ModTime(), IDOf(info)
 	}
