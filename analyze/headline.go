@@ -95,6 +95,10 @@ func (h *headliner) modelled() (claim, advice string) {
 	m := h.f.RequestModel
 	share := *m.PrefillShare
 	of := h.Sprintf("the time of %s", lang.Plural(h.Language, h.fits.requests, "request"))
+	if all := h.f.Total; all != nil && all.N > h.fits.requests {
+		// Models with few requests have no fit.
+		of = h.Sprintf("the time of %d of %s", h.fits.requests, lang.Plural(h.Language, all.N, "request"))
+	}
 	rate := 1000 / m.TPOT
 	switch h.v.Phase {
 	case PhasePrefill:

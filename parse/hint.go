@@ -49,7 +49,7 @@ func rolloutHint(i *Info) string {
 		return "session files of this age carry no times; nothing can be won from them, newer Codex writes them"
 	case i.Requests == 0:
 		return ""
-	case i.TTFT[record.Measured] > 0 || i.TTFT[record.Estimated] == i.Requests:
+	case i.TTFT[record.Measured] > 0 || 2*i.TTFT[record.Estimated] >= i.Requests:
 		return "" // a trace told more, or item times are there
 	}
 	return "Codex states one first-token time a turn in these session files, so most requests have none; keep the trace beside them: " + traceTUI + ", or " + traceExec

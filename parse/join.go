@@ -36,6 +36,10 @@ type joiner struct {
 	index   int
 	dropped map[*record.Request]bool
 
+	// generation tells the log that is read now from those that had its name
+	// before it was rotated; all zero but while logs are followed.
+	generation int
+
 	// live is set while logs are followed; see joinlive.go.
 	live *liveJoin
 }
@@ -45,12 +49,18 @@ type account struct {
 	end    time.Time
 	input  record.Tokens
 	status record.Status
-	file   string
+	log    logName
 	// request waits for a session file; nil where none can come.
 	request *record.Request
 	taken   bool // a session file told of it as well
 	passed  bool // it was passed on, since no session file told of it in time
 	arrived time.Time
+}
+
+// A logName names one log, also where another takes over its path.
+type logName struct {
+	file       string
+	generation int
 }
 
 type usage struct {
@@ -139,12 +149,12 @@ func (j *joiner) telemetry(r *record.Request) {
 	}
 	u := usage{r.Session, r.Output}
 	for _, a := range j.byUsage[u] {
-		if a.end.Sub(r.End).Abs() <= sameEvent && a.status == r.Status && a.input == r.Input && a.file != r.File {
+		if a.end.Sub(r.End).Abs() <= sameEvent && a.status == r.Status && a.input == r.Input && a.log != (logName{r.File, j.generation}) {
 			j.duplicate(r)
 			return
 		}
 	}
-	a := &account{end: r.End, input: r.Input, status: r.Status, file: r.File, arrived: j.now()}
+	a := &account{end: r.End, input: r.Input, status: r.Status, log: logName{r.File, j.generation}, arrived: j.now()}
 	j.byUsage[u] = append(j.byUsage[u], a)
 	if !j.waits {
 		j.sink(r)

@@ -3,14 +3,17 @@ package parse
 import (
 	"bytes"
 	"context"
+	"errors"
 	"hash/fnv"
 	"io"
+	"os"
 	"time"
 
 	"codexlag/parse/lines"
 	"codexlag/parse/record"
 	"codexlag/parse/rollout"
 	"codexlag/parse/source"
+	"codexlag/parse/sqlitelog"
 )
 
 // A Live reads logs that are still being written: first what they hold, as
@@ -18,8 +21,9 @@ import (
 // passes on the records that Read would find in the same bytes. Its methods
 // must not be called at the same time.
 type Live struct {
-	o    Options
-	join *joiner
+	o      Options
+	join   *joiner
+	opened int // logs that came up after the start
 }
 
 // NewLive returns a Live whose records go to sink, one at a time.
@@ -35,15 +39,21 @@ type Growing struct {
 	Offset int64  // how much of the file was read, in bytes
 	Sum    uint64 // of the bytes before Offset, see SumBefore
 	Head   []byte // the first few of them, where History read them
-	// Fixed says that the log is not text as it is, so that it can only be
-	// read as a whole: a database, a compressed file.
+	// Fixed says that the log is not text, so that Write cannot take it: a
+	// compressed file, which can only be read as a whole, or a database.
 	Fixed bool
 
-	live   *Live
-	silent bool
-	more   feed
-	r      *Reader // nil where the log is fixed or reading it failed
-	log    Log
+	live       *Live
+	generation int // see joiner
+	silent     bool
+	more       feed
+	text       *source.Decoder // nil for UTF-8
+	r          *Reader         // nil where the log is fixed or reading it failed
+	log        Log
+	rows       *sqlitelog.Follower // of a database
+	// sink takes what is read at the start, several logs at once; then the
+	// joiner does.
+	sink func(record.Record)
 }
 
 // A feed is a stream that others put bytes into.
@@ -109,9 +119,21 @@ func (l *Live) begin(ctx context.Context, f source.File, sink func(record.Record
 		return g
 	}
 	defer s.Close()
-	if !CanGrow(s) {
+	switch {
+	case s.IsSQLite():
+		g.sink = sink
+		g.readsRows()
+		g.Refresh(ctx)
+		g.sink = nil
+		l.o.Meter.add(f.Size)
+		return g
+	case !CanGrow(s):
 		g.Fixed, g.r = true, nil
 		g.log = readOne(ctx, f, false, l.o, sink)
+		return g
+	}
+	if g.text = s.Decoder(); g.text != nil {
+		g.log.Err = g.readCoded(ctx, f, sink)
 		return g
 	}
 	head := s.Head(source.MaxHead)
@@ -141,11 +163,97 @@ func (l *Live) begin(ctx context.Context, f source.File, sink func(record.Record
 	return g
 }
 
-// CanGrow reports whether a log can be read in pieces: it is text as it is,
-// line after line.
+// readCoded reads what a log in UTF-16, or with a byte order mark, holds now.
+func (g *Growing) readCoded(ctx context.Context, f source.File, sink func(record.Record)) error {
+	file, err := os.Open(f.Path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	defer func() { g.sink = nil }()
+	g.sink = sink
+	b := make([]byte, 256<<10)
+	for ctx.Err() == nil {
+		n, err := file.ReadAt(b, g.Offset)
+		if n > 0 {
+			if g.Offset == 0 {
+				g.Head = bytes.Clone(b[:min(n, 64)])
+			}
+			g.Write(b[:n])
+			g.Offset += int64(n)
+			g.live.o.Meter.add(int64(n))
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if n == 0 {
+			g.Sum, err = SumBefore(file, g.Offset)
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// CanGrow reports whether a log can be read in pieces: it is text that is not
+// compressed, line after line.
 func CanGrow(s *source.Stream) bool {
 	_, _, plain := s.Plain()
-	return plain && wholeKind(s.Head(source.MaxHead)) != kindOTLP
+	return (plain || s.Decoder() != nil) && wholeKind(s.Head(source.MaxHead)) != kindOTLP
+}
+
+// Coded tells how what will be written is coded, before anything is.
+func (g *Growing) Coded(s *source.Stream) { g.text = s.Decoder() }
+
+// Database returns a Growing of a database; newOnly leaves out the rows that
+// are there.
+func (l *Live) Database(ctx context.Context, f source.File, newOnly bool) *Growing {
+	g := l.Open(f)
+	defer g.caught()
+	g.readsRows()
+	if newOnly {
+		g.fault(g.rows.Skip(ctx))
+	} else {
+		g.Refresh(ctx)
+	}
+	return g
+}
+
+func (g *Growing) readsRows() {
+	g.Fixed = true
+	g.r.main, g.r.current = kindRows, kindRows
+	g.rows = sqlitelog.Follow(g.File.Path, func(rec record.Record) {
+		g.r.count(rec)
+		g.pass(rec)
+	})
+}
+
+// IsDatabase reports whether Refresh is to be called when the log changes.
+func (g *Growing) IsDatabase() bool { return g.rows != nil }
+
+// Refresh reads what was added to a database.
+func (g *Growing) Refresh(ctx context.Context) {
+	if g.rows != nil {
+		defer g.caught()
+		g.fault(g.rows.More(ctx))
+	}
+}
+
+// Settle passes on what waits for rows of a database that will not come.
+func (g *Growing) Settle() {
+	if g.rows != nil {
+		defer g.caught()
+		g.rows.Settle(g.live.join.live.clock())
+	}
+}
+
+// fault notes how reading a database ended. One of Codex's other databases is
+// no fault unless it was named.
+func (g *Growing) fault(err error) {
+	g.r.main = kindRows
+	if errors.Is(err, sqlitelog.ErrNoTable) && !g.File.Named {
+		g.r.main, err = kindNone, nil
+	}
+	g.log.Err = err
 }
 
 // Open returns a Growing of which nothing was read yet.
@@ -153,6 +261,10 @@ func (l *Live) Open(f source.File) *Growing {
 	g := &Growing{File: f, live: l, log: Log{Info: Info{Path: f.Path, Format: record.FormatUnknown}, Named: f.Named}}
 	g.r = NewReader(f.Path, &g.more, l.o.Location)
 	g.Sum = emptySum
+	if l.join.live.caughtUp {
+		l.opened++
+		g.generation = l.opened
+	}
 	return g
 }
 
@@ -177,10 +289,13 @@ func (g *Growing) Failed(err error) {
 
 // Write takes the next bytes of the log; a line may come in pieces.
 func (g *Growing) Write(b []byte) {
-	if g.r == nil {
+	if g.r == nil || g.rows != nil {
 		return
 	}
 	defer g.caught()
+	if g.text != nil {
+		b = g.text.Decode(b)
+	}
 	if g.r.main == kindNone && g.r.lines.Bytes() == 0 {
 		g.r.main = wholeKind(b)
 	}
@@ -196,6 +311,14 @@ func (g *Growing) End() {
 		return
 	}
 	defer g.caught()
+	if g.rows != nil {
+		about := g.rows.End()
+		g.r.info.Version, g.r.info.Lines = about.Version, about.Rows
+		if info, err := os.Stat(g.File.Path); err == nil {
+			g.r.info.Bytes = info.Size()
+		}
+		g.r.finish()
+	}
 	g.more.over = true
 	g.scan()
 	err := g.log.Err
@@ -210,9 +333,18 @@ func (g *Growing) End() {
 func (g *Growing) scan() {
 	for g.r.Scan() {
 		if !g.silent {
-			g.live.join.add(g.r.Record())
+			g.pass(g.r.Record())
 		}
 	}
+}
+
+func (g *Growing) pass(r record.Record) {
+	if g.sink != nil {
+		g.sink(r)
+		return
+	}
+	g.live.join.generation = g.generation
+	g.live.join.add(r)
 }
 
 // Log tells what the log was, once it has ended.
@@ -222,7 +354,7 @@ func (g *Growing) Log() Log { return g.log }
 func (g *Growing) caught() {
 	if p := recover(); p != nil {
 		g.log.Err = fault(g.File.Path, p)
-		g.r = nil
+		g.r, g.rows = nil, nil
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 
 // Options shape reading.
 type Options struct {
-	Jobs     int            // logs read at once; 0: one a core
+	Jobs     int            // logs read at once, at most 64; 0: one a core
 	Location *time.Location // of timestamps without a zone; nil: UTC
 	Stdin    io.Reader      // what the path - stands for
 	// WorkerSink, where set, makes a sink for one worker. Records that nothing
@@ -36,6 +36,9 @@ type Options struct {
 	Index *index.Index
 }
 
+// maxJobs bounds the memory: every job has its own buffers and figures.
+const maxJobs = 64
+
 // complete puts in what is not set.
 func (o *Options) complete() {
 	if o.Location == nil {
@@ -44,6 +47,7 @@ func (o *Options) complete() {
 	if o.Jobs <= 0 {
 		o.Jobs = runtime.GOMAXPROCS(0)
 	}
+	o.Jobs = min(o.Jobs, maxJobs)
 }
 
 // A Summary is what Read met, beside the records.

@@ -154,7 +154,7 @@ func (b *builder) missingTTFT() {
 		b.paragraph(strong(b.Text("No TTFT")), plain(b.Text(" is known for any request: these logs cannot tell prefill from decode.")+b.boundText(bound)))
 		return
 	}
-	b.paragraph(strong(b.Text("TTFT missing")), plain(b.Sprintf(" for %s of %s; the TTFT row is about %s others that completed and did not come in one piece.%s",
+	b.paragraph(strong(b.Text("TTFT missing")), plain(b.Sprintf(" for %s of %s; the TTFT row is about %s of the others: those that completed and did not come in one piece.%s",
 		human.Count(none+bound), lang.Plural(b.Language, b.r.Quality.Requests, "request"), human.Count(b.all.TTFT.N), b.boundText(bound))))
 }
 

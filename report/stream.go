@@ -129,11 +129,9 @@ func newTableWriter(b *bufio.Writer, zone *time.Location, o TextOptions) *tableW
 	for i, c := range streamColumns {
 		w.show = append(w.show, i)
 		width := c.screen
-		if o.Width <= 0 { // one line a request, for grep
+		if o.Width <= 0 { // one line a request, for grep, and nothing left out
 			width = c.piped
-			if c.Fit == Wrap {
-				c.Fit = Fixed
-			}
+			c.Fit = Fixed
 		}
 		c.Title = o.Language.Word(c.Title)
 		w.columns = append(w.columns, c.Column)

@@ -129,6 +129,7 @@ var chinese = map[string]string{
 	"No request with timing was found.":          "没有找到带计时的请求。",
 	"%s Within the model's part, %s":             "%s仅就模型部分而言，%s",
 	"the time of %s":                             "%s的时间",
+	"the time of %d of %s":                       "%[2]s中 %[1]d 个的时间",
 	"Tools dominate, not the model: tools took %s of %s, waiting outside of requests and tools (approvals, queue, set-up) %s, and the model only %s.":              "占主导的是工具，不是模型：%[2]s中，工具占 %[1]s，请求和工具之外的等待（审批、排队、启动准备）占 %[3]s，模型只占 %[4]s。",
 	"Waiting outside of the model dominates: %s of %s went to neither requests nor tools (approvals, queue, set-up), %s to tools, and only %s to the model.":       "占主导的是模型之外的等待：%[2]s中，有 %[1]s 既不在请求也不在工具上（审批、排队、启动准备），工具占 %[3]s，模型只占 %[4]s。",
 	"both are slow, the start and the stream: %s; prefill takes %s of %s, decode %s.":                                                                              "开头和流式输出都慢：%[1]s；%[3]s中，预填充占 %[2]s，解码占 %[4]s。",
@@ -333,8 +334,8 @@ var chinese = map[string]string{
 	"No TTFT": "没有 TTFT",
 	" is known for any request: these logs cannot tell prefill from decode.": "：所有请求都不知道 TTFT，这些日志无法区分预填充和解码。",
 	"TTFT missing": "缺少 TTFT",
-	" for %s of %s; the TTFT row is about %s others that completed and did not come in one piece.%s": "：%[2]s中有 %[1]s 个没有；TTFT 一行统计的是其余 %[3]s 个已完成且并非整块到达的请求。%[4]s",
-	" For %s only an upper bound is known.":                                                          "其中 %s 个只知道上界。",
+	" for %s of %s; the TTFT row is about %s of the others: those that completed and did not come in one piece.%s": "：%[2]s中有 %[1]s 个没有；TTFT 一行统计的是其余 %[3]s 个已完成且并非整块到达的请求。%[4]s",
+	" For %s only an upper bound is known.": "其中 %s 个只知道上界。",
 
 	"Where the time went":                     "时间花在了哪里",
 	"%s of waiting in %s with a known split:": "可拆分的 %[2]s共等待 %[1]s：",

@@ -48,6 +48,7 @@ type cli struct {
 	Requests   requestsCmd   `cmd:"" help:"One line a request: a table, CSV or NDJSON."`
 	Explain    explainCmd    `cmd:"" help:"One request or turn: its arithmetic step by step, and its timeline."`
 	Files      filesCmd      `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
+	Export     exportCmd     `cmd:"" help:"Requests and turns as Parquet files, for DuckDB, Spark and Trino."`
 	Compare    compareCmd    `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
 	Cache      cacheCmd      `cmd:"" help:"The index of logs that were read: cache clear removes it."`
 	Schema     schemaCmd     `cmd:"" help:"The JSON Schema of what --format json writes."`
@@ -75,7 +76,7 @@ type inputFlags struct {
 	Session  []string `placeholder:"ID" group:"What counts" help:"Only these sessions."`
 	Where    []string `placeholder:"KEY=VALUE" sep:"none" group:"What counts" help:"Only requests with that value; KEY as in --by. Repeatable."`
 
-	Jobs       int  `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
+	Jobs       int  `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core, at most 64)."`
 	Quiet      bool `short:"q" group:"Reading" help:"No warnings and no progress on standard error."`
 	NoProgress bool `group:"Reading" help:"No progress on standard error; it is shown only on a terminal."`
 	Strict     bool `group:"Reading" help:"Any unreadable line is an error (exit code 1)."`
@@ -89,7 +90,7 @@ type figureFlags struct {
 	MinTokens   int64    `default:"500" placeholder:"N" group:"Figures" help:"Below so many tokens a TPS is noisy (default ${default})."`
 	Percentiles []string `default:"50,90,95,99" placeholder:"P" group:"Figures" help:"Percentiles to report (default ${default})."`
 	SLO         string   `name:"slo" default:"ttft=5s,tps=20" placeholder:"LIMITS" group:"Figures" help:"Limits that a request must keep (default ${default})."`
-	ExactLimit  int      `default:"${exact_limit}" placeholder:"N" group:"Figures" help:"From so many values, a sketch takes over for figures that are not whole milliseconds or tokens (default ${default})."`
+	ExactLimit  int      `default:"${exact_limit}" placeholder:"N" group:"Figures" help:"Up to N values percentiles are exact; with more, those of TPS, TPOT and times finer than a millisecond are within 0.05 %, which the report then says. Lower it to save memory (default ${default})."`
 }
 
 // run is the whole program: it reads args, does what they say and returns the
@@ -107,12 +108,12 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 		kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Bind(env),
-		kong.Vars{"dimensions": analyze.DimensionNames(), "exact_limit": strconv.Itoa(analyze.DefaultExactLimit)},
+		kong.Vars{"dimensions": analyze.DimensionNames(), "exact_limit": strconv.Itoa(analyze.DefaultExactLimit), "every": defaultEvery.String()},
 	)
 	if err != nil {
 		panic(err) // the grammar above is wrong
 	}
-	env.settings = &settings{grammar: newGrammar(parser.Model)}
+	env.settings = &settings{grammar: newGrammar(parser.Model), warn: env.warn}
 	if err := kong.Resolvers(env.settings).Apply(parser); err != nil {
 		panic(err)
 	}
@@ -132,7 +133,15 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 		return env.finish(fmt.Errorf("writing the help: %w", out.err))
 	case exited: // --help
 		return exitOK
-	case err == nil:
+	}
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) {
+		k = wrong.Context
+	}
+	if node := k.Selected(); node != nil && node != parser.Model.DefaultCmd {
+		env.command = []string{node.Name}
+	}
+	if err == nil {
 		err = k.Run()
 	}
 	return env.finish(err)
@@ -255,6 +264,7 @@ type environment struct {
 	stdout, stderr io.Writer
 	quiet          bool
 	settings       *settings
+	command        []string         // its name, where it is not the default one
 	names          *pseudonym.Names // nil unless the run is anonymous
 	paths          []string         // that messages may hold
 }
@@ -306,24 +316,47 @@ func (e *environment) finish(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}
-	if msg := e.public(e.settings.blame(helpful(err.Error()))); msg != "" {
+	if msg := e.public(e.settings.blame(e.helpful(err.Error()))); msg != "" {
 		fmt.Fprintf(e.stderr, "codexlag: %s\n", msg)
 	}
 	if code == exitUsage {
-		fmt.Fprintln(e.stderr, "codexlag: see codexlag --help")
+		fmt.Fprintln(e.stderr, "codexlag: see "+strings.Join(append([]string{"codexlag"}, e.command...), " ")+" --help")
 	}
 	return code
 }
 
-var notAChoice = regexp.MustCompile(`^\S+ must be one of (.*) but got "(.*)"$`)
+var (
+	notAChoice  = regexp.MustCompile(`^\S+ must be one of (.*) but got "(.*)"$`)
+	noNumber    = regexp.MustCompile(`expected a valid \d+ bit (?:int|uint) but got (".*")$`)
+	noDuration  = regexp.MustCompile(`expected duration but got ("[^"]*").*$`)
+	noValue     = regexp.MustCompile(`expected \S+ value but got "EOL" \(<EOL>\)$`)
+	noArgument  = regexp.MustCompile(`^expected "(<?)([^"<>]*)>?( \.\.\.)?"$`)
+	unknownFlag = regexp.MustCompile(`^unknown flag --?([^\s,]+)(, did you mean .*)?$`)
+)
 
-// helpful mends messages of kong. About a value that is none of its choices: it
-// offers the empty default that formats have, and suggests nothing. About a flag
-// before the command: it does not say what to do.
-func helpful(msg string) string {
-	msg = strings.ReplaceAll(msg, `one of "",`, "one of ")
+// helpful says what kong says in words for people: what is wrong and, where it
+// can be guessed, what was meant.
+func (e *environment) helpful(msg string) string {
+	msg = strings.ReplaceAll(msg, `one of "",`, "one of ") // the empty default that formats have
+	msg = noNumber.ReplaceAllString(msg, "$1 is no whole number")
+	msg = noDuration.ReplaceAllString(msg, "$1 is no length of time, such as 30s or 5m")
+	msg = noValue.ReplaceAllString(msg, "a value must follow")
 	if m := notAChoice.FindStringSubmatch(msg); m != nil {
 		msg += suggest(m[2], strings.Split(strings.ReplaceAll(m[1], `"`, ""), ","))
+	}
+	if m := noArgument.FindStringSubmatch(msg); m != nil {
+		msg = strings.ToUpper(m[2]) + " is missing"
+		if m[1] == "" {
+			msg = fmt.Sprintf("%q must follow", m[2])
+		}
+	}
+	if m := unknownFlag.FindStringSubmatch(msg); m != nil {
+		msg = "unknown flag " + strings.TrimSuffix(strings.TrimPrefix(msg, "unknown flag "), m[2])
+		if owners := e.settings.grammar.owners(m[1]); len(owners) > 0 {
+			msg += "; it is one of codexlag " + strings.Join(owners, ", ")
+		} else if near := nearest(m[1], e.settings.grammar.flags); near != "" {
+			msg += fmt.Sprintf("; did you mean \"--%s\"?", near)
+		}
 	}
 	if strings.Contains(msg, "applies to the default command") {
 		msg += "; write it behind the name of the command"

@@ -19,6 +19,7 @@ import (
 // order: CODEXLAG_… variables, the file of --config, the user's own file.
 type settings struct {
 	grammar *grammar
+	warn    func(format string, args ...any)
 	files   []*configFile
 	loaded  error
 	done    bool
@@ -44,7 +45,7 @@ func (s *settings) Resolve(context *kong.Context, parent *kong.Path, flag *kong.
 	if parent.Command != nil {
 		command = parent.Command.Name
 	}
-	f, ok := s.lookup(command, flag.Name)
+	f, ok := s.lookup(command, flag)
 	if !ok || flag.Name == "no-color" && s.outranked(context, command, f) {
 		return nil, nil
 	}
@@ -63,15 +64,16 @@ type setting struct {
 }
 
 // lookup finds the value of a command's flag.
-func (s *settings) lookup(command, flag string) (setting, bool) {
-	if name := variable(flag); os.Getenv(name) != "" {
+func (s *settings) lookup(command string, flag *kong.Flag) (setting, bool) {
+	if name := variable(flag.Name); os.Getenv(name) != "" && !s.grammar.forOthers(flag, os.Getenv(name)) {
 		return setting{os.Getenv(name), name, 0}, true
 	}
 	for i, f := range s.files {
-		for _, table := range []string{command, ""} {
-			if v, ok := f.values[table][flag]; ok {
-				return setting{v.value, f.at(v.line), i + 1}, true
-			}
+		if v, ok := f.values[command][flag.Name]; ok {
+			return setting{v.value, f.at(v.line), i + 1}, true
+		}
+		if v, ok := f.values[""][flag.Name]; ok && !s.grammar.forOthers(flag, v.value) {
+			return setting{v.value, f.at(v.line), i + 1}, true
 		}
 	}
 	return setting{}, false
@@ -85,7 +87,12 @@ func (s *settings) outranked(context *kong.Context, command string, noColor sett
 			return true
 		}
 	}
-	color, ok := s.lookup(command, "color")
+	flags := context.Flags()
+	i := slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Name == "color" })
+	if i < 0 {
+		return false
+	}
+	color, ok := s.lookup(command, flags[i])
 	return ok && color.rank < noColor.rank
 }
 
@@ -115,8 +122,25 @@ func (s *settings) load(context *kong.Context) error {
 	return nil
 }
 
+// configMax is how long a file of settings may be, in bytes.
+const configMax = 1 << 20
+
+// readConfig returns the text of a regular file of bearable size.
+func readConfig(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	case info.Size() > configMax:
+		return nil, errors.New("longer than 1 MiB")
+	}
+	return os.ReadFile(path)
+}
+
 func (s *settings) add(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := readConfig(path)
 	if err != nil {
 		return &configError{exitIO, fmt.Errorf("reading the configuration %s: %w; check --config and %s", path, cause(err), variable("config"))}
 	}
@@ -128,8 +152,8 @@ func (s *settings) add(path string) error {
 	return nil
 }
 
-// strayVariable tells of a variable that is nearly one of ours. Others that
-// begin like ours are left alone.
+// strayVariable tells of a variable that is none of ours although it begins
+// like them. One that is nearly ours is an error.
 func (s *settings) strayVariable(environ []string) error {
 	var ours []string
 	for _, name := range s.grammar.flags {
@@ -143,10 +167,11 @@ func (s *settings) strayVariable(environ []string) error {
 			continue
 		}
 		for _, o := range ours {
-			if len(rest) > 3 && editDistance(name, o) <= 2 {
+			if far := editDistance(name, o); far == 1 || far == 2 && len(rest) > 3 {
 				return &configError{exitUsage, fmt.Errorf("unknown variable %s; did you mean %q?", name, o)}
 			}
 		}
+		s.warn("unknown variable %s does nothing", name)
 	}
 	return nil
 }
@@ -196,23 +221,44 @@ func (e *configError) Unwrap() error { return e.error }
 // A grammar is what flags there are.
 type grammar struct {
 	flags    []string            // of any command
+	choices  map[string][]string // values of a flag that takes no others, in any command
 	commands map[string][]string // the flags of each
 }
 
 func newGrammar(m *kong.Application) *grammar {
-	g := &grammar{commands: map[string][]string{}}
+	g := &grammar{choices: map[string][]string{}, commands: map[string][]string{}}
 	for _, n := range m.Children {
 		for _, f := range n.Flags {
 			if !settable(f) {
 				continue
 			}
 			g.commands[n.Name] = append(g.commands[n.Name], f.Name)
+			g.choices[f.Name] = append(g.choices[f.Name], f.EnumSlice()...)
 			if !slices.Contains(g.flags, f.Name) {
 				g.flags = append(g.flags, f.Name)
 			}
 		}
 	}
 	return g
+}
+
+// owners lists the commands that have a flag.
+func (g *grammar) owners(flag string) []string {
+	var l []string
+	for _, name := range g.commandNames() {
+		if slices.Contains(g.commands[name], flag) {
+			l = append(l, name)
+		}
+	}
+	return l
+}
+
+// forOthers reports whether a value that is said for all commands is one of
+// another command's choices and none of this one's, as format = "html" is for a
+// command that has no pages.
+func (g *grammar) forOthers(flag *kong.Flag, value any) bool {
+	v, ok := value.(string)
+	return ok && flag.Enum != "" && !slices.Contains(flag.EnumSlice(), v) && slices.Contains(g.choices[flag.Name], v)
 }
 
 // A configFile holds what a file says: a value for each flag of a command, or

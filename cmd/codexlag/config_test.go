@@ -83,6 +83,8 @@ func TestSettingsInAFile(t *testing.T) {
 		{"the table of another command", "[requests]\nformat = \"csv\"", nil, []string{logs}},
 		{"a flag that the command has not", "by = 'model'\nmin_tokens = 1_000", []string{"--min-tokens", "1000"}, []string{"requests", logs}},
 		{"a command's own table", "[requests]\nformat = \"csv\"", []string{"--format", "csv"}, []string{"requests", logs}},
+		{"a choice of other commands", "format = \"html\"", nil, []string{"requests", logs}},
+		{"a choice of this command", "format = \"csv\"", []string{"--format", "csv"}, []string{"requests", logs}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, want := with(c.config, c.args...), codexlag(t, "", append(append([]string{}, c.args...), c.same...)...)
@@ -119,6 +121,13 @@ func TestSettingsInAFile(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+	t.Run("no file that ends", func(t *testing.T) {
+		for _, path := range []string{"/dev/zero", dir, write(t, dir, "long.toml", strings.Repeat("#\n", configMax))} {
+			if got := codexlag(t, "", "--config", path, logs); got.code != exitIO || !strings.Contains(got.stderr, path) {
+				t.Errorf("%+v", got)
+			}
+		}
+	})
 	t.Run("what needs no settings", func(t *testing.T) {
 		if got := with("nonsense", "--help"); got.code != exitOK {
 			t.Errorf("%+v", got)
@@ -138,6 +147,13 @@ func TestVariables(t *testing.T) {
 	t.Setenv("CODEXLAG_TOP", "")
 	t.Setenv("CODEXLAG_MIN_TOKEN", "5")
 	if got := codexlag(t, "", "testdata/quickstart"); got.code != exitUsage || !strings.Contains(got.stderr, `did you mean "CODEXLAG_MIN_TOKENS"?`) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestVariableOfNobody(t *testing.T) {
+	t.Setenv("CODEXLAG_FOOBAR", "1")
+	if got := codexlag(t, "", "testdata/quickstart"); got.code != exitOK || !strings.Contains(got.stderr, "unknown variable CODEXLAG_FOOBAR does nothing") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -18,7 +18,7 @@ type filesCmd struct {
 	languageFlags
 	anonymousFlags
 
-	Jobs    int    `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core)."`
+	Jobs    int    `placeholder:"N" group:"Reading" help:"Files read at once (default: one a core, at most 64)."`
 	Quiet   bool   `short:"q" group:"Reading" help:"No warnings on standard error."`
 	NoCache bool   `group:"Reading" help:"Read all logs anew: do not use or write the index in the cache directory."`
 	Format  string `placeholder:"FORMAT" enum:",text,markdown,html,json" default:"" group:"Output" help:"text, markdown, html or json (default: text on a terminal, else markdown)."`

@@ -23,12 +23,15 @@ import (
 	"codexlag/report/metrics"
 )
 
+// defaultEvery is --every where it is not given.
+const defaultEvery = 30 * time.Second
+
 // followFlags shape following.
 type followFlags struct {
 	Follow    bool          `short:"f" group:"Following" help:"Go on reading what is added: a line for each request as it completes, the report at Ctrl-C."`
 	NewOnly   bool          `group:"Following" help:"Leave out what the files hold already."`
 	Poll      bool          `group:"Following" help:"Look at the files again and again instead of being notified, as network and bind mounts need."`
-	Every     time.Duration `default:"30s" placeholder:"TIME" group:"Following" help:"How often the files of -o are written while following (default ${default})."`
+	Every     time.Duration `default:"${every}" placeholder:"TIME" group:"Following" help:"How often the files of -o are written while following (default ${default})."`
 	Listen    string        `placeholder:"ADDR" group:"Following" help:"Serve metrics for Prometheus and, as a page, the report; ADDR such as 127.0.0.1:9464."`
 	ListenAny bool          `group:"Following" help:"Let --listen take an address that other machines reach."`
 }
@@ -42,9 +45,18 @@ func (f *followFlags) check(env *environment) error {
 	if f.Follow {
 		return nil
 	}
-	for name, set := range map[string]bool{"--new-only": f.NewOnly, "--poll": f.Poll, "--listen": f.Listen != "", "--listen-any": f.ListenAny} {
-		if set {
-			env.warn("%s does nothing without --follow", name)
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{
+		{"--new-only", f.NewOnly},
+		{"--every", f.Every != defaultEvery},
+		{"--poll", f.Poll},
+		{"--listen", f.Listen != ""},
+		{"--listen-any", f.ListenAny},
+	} {
+		if flag.set {
+			env.warn("%s does nothing without --follow", flag.name)
 		}
 	}
 	return nil

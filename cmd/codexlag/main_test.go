@@ -156,6 +156,7 @@ func TestHelp(t *testing.T) {
 	golden(t, "help.txt", "--help")
 	golden(t, "help-requests.txt", "requests", "--help")
 	golden(t, "help-files.txt", "files", "--help")
+	golden(t, "help-export.txt", "export", "--help")
 }
 
 func TestExitCodes(t *testing.T) {
@@ -191,6 +192,14 @@ func TestExitCodes(t *testing.T) {
 		{"a bad time zone", []string{"--timezone", "Mars/Base", good}, exitUsage, "IANA"},
 		{"a bad key", []string{"--by", "colour", good}, exitUsage, "model"},
 		{"a bad condition", []string{"--where", "model", good}, exitUsage, "KEY=VALUE"},
+		{"a word for a number", []string{"--top", "many", good}, exitUsage, `--top: "many" is no whole number`},
+		{"a word for a time", []string{"--every", "often", good}, exitUsage, `"often" is no length of time`},
+		{"a flag without its value", []string{good, "--top"}, exitUsage, "--top: a value must follow"},
+		{"a flag of another command", []string{"requests", "--top", "3", good}, exitUsage, "unknown flag --top; it is one of codexlag report\ncodexlag: see codexlag requests --help"},
+		{"a flag like no other", []string{"--xyz", good}, exitUsage, "unknown flag --xyz\n"},
+		{"an argument too few", []string{"explain"}, exitUsage, "PATH[:LINE] is missing"},
+		{"of no use without --follow", []string{"--every", "5s", good}, exitOK, "--every does nothing without --follow"},
+		{"requests in a format that they have not", []string{"requests", "-o", filepath.Join(dir, "r.md"), good}, exitUsage, ".ndjson"},
 		{"an unknown ending", []string{"-o", filepath.Join(dir, "r.xyz"), good}, exitUsage, ".md"},
 		{"no folder to write to", []string{"-o", filepath.Join(dir, "no", "r.md"), good}, exitIO, "r.md"},
 		{"a gate that is met", []string{"--slo-min", "100%", good}, exitOK, ""},

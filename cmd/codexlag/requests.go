@@ -44,6 +44,10 @@ func (c *requestsCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	format, err := c.format()
+	if err != nil {
+		return err
+	}
 	var w io.Writer = env.stdout
 	screen := terminal(env.stdout, c.color())
 	var file *newFile
@@ -55,7 +59,7 @@ func (c *requestsCmd) Run(env *environment) error {
 		w, screen = file, report.TextOptions{Unicode: true}
 	}
 	screen.Language = c.Lang
-	requests, read, err := c.list(env, zone, &options, w, screen)
+	requests, read, err := c.list(env, zone, &options, format, w, screen)
 	if file != nil {
 		if err2 := file.finish(err); err == nil && err2 != nil {
 			err = fmt.Errorf("writing the requests to %s: %w", c.Output, cause(err2))
@@ -71,22 +75,24 @@ func (c *requestsCmd) Run(env *environment) error {
 }
 
 // format is that of --format, else that of the file's ending, else text.
-func (c *requestsCmd) format() string {
+func (c *requestsCmd) format() (string, error) {
 	if c.Format != "" {
-		return c.Format
+		return c.Format, nil
 	}
 	switch strings.ToLower(filepath.Ext(c.Output)) {
 	case ".csv":
-		return "csv"
+		return "csv", nil
 	case ".ndjson", ".jsonl", ".json":
-		return "ndjson"
+		return "ndjson", nil
+	case ".txt", "":
+		return "text", nil
 	}
-	return "text"
+	return "", usageError("-o %s: the ending names no format of requests (.csv .ndjson .txt); add --format", c.Output)
 }
 
 // list writes the requests as they are read, and returns how many there were.
-func (c *requestsCmd) list(env *environment, zone *time.Location, options *analyze.Options, w io.Writer, screen report.TextOptions) (int, *reading, error) {
-	out, err := report.NewRequestWriter(w, c.format(), zone, screen)
+func (c *requestsCmd) list(env *environment, zone *time.Location, options *analyze.Options, format string, w io.Writer, screen report.TextOptions) (int, *reading, error) {
+	out, err := report.NewRequestWriter(w, format, zone, screen)
 	if err != nil {
 		return 0, nil, err
 	}

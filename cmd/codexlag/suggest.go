@@ -21,12 +21,12 @@ func suggest(word string, known []string) string {
 // begins; "" where none is near.
 func nearest(word string, known []string) string {
 	word = strings.ToLower(word)
-	if slices.Contains(known, word) {
+	if slices.Contains(known, word) || len(word) < 2 {
 		return ""
 	}
 	best, least := "", 3
-	if len(word) <= 3 {
-		least = 2 // two letters of three are another word
+	if len(word) <= 4 {
+		least = 2 // two letters of four are another word
 	}
 	for _, k := range known {
 		if d := editDistance(word, k); k != "" && d < least {

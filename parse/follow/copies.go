@@ -86,7 +86,12 @@ func (e *engine) growable(f *file) bool {
 		return false
 	}
 	defer s.Close()
-	if parse.CanGrow(s) {
+	switch {
+	case s.IsSQLite():
+		e.readDatabase(f)
+		return false
+	case parse.CanGrow(s):
+		f.Coded(s)
 		return true
 	}
 	f.Fixed = true

@@ -38,6 +38,7 @@ type engine struct {
 	unsettled map[*file]bool // copies and compressed files that may be incomplete
 	failed    map[*file]bool // cannot be read
 	leaving   map[*file]bool // have no name any more
+	databases map[*file]bool
 
 	pieces chan piece // from the tailers
 	chunks chan chunk // from the pipes
@@ -52,6 +53,7 @@ type engine struct {
 	nextList     time.Time
 	earliestList time.Time
 	nextTick     time.Time
+	nextRows     time.Time
 
 	// What is looked at between two lists, where there is no watcher.
 	glanceFiles []*file
@@ -70,7 +72,7 @@ func newEngine(ctx context.Context, paths []string, o Options, sink func(record.
 		ctx: ctx, o: o, pace: usualPace, paths: paths, live: parse.NewLive(o.Options, sink),
 		buf:   make([]byte, 256<<10),
 		files: make(map[key]*file), byPath: make(map[string]*file),
-		hot: make(map[*file]bool), unsettled: make(map[*file]bool), failed: make(map[*file]bool), leaving: make(map[*file]bool),
+		hot: make(map[*file]bool), unsettled: make(map[*file]bool), failed: make(map[*file]bool), leaving: make(map[*file]bool), databases: make(map[*file]bool),
 		pieces:  make(chan piece, 64),
 		chunks:  make(chan chunk),
 		watched: make(map[string]bool), listed: make(map[string]bool), old: make(map[key]bool),
@@ -294,6 +296,9 @@ func (e *engine) adopt(g *parse.Growing) {
 	f := e.track(g)
 	f.classified = g.Offset > 0
 	f.head = g.Head
+	if g.IsDatabase() {
+		e.databases[f], f.settled = true, true // what was written since is read at the first look
+	}
 	f.size, f.modTime = g.File.Size, g.File.ModTime
 	if g.Log().Err != nil && !g.Fixed {
 		e.failed[f] = true
@@ -314,6 +319,11 @@ func (e *engine) passOver(now source.File) {
 		return
 	}
 	defer src.Close()
+	if isDatabase(src) {
+		f.unread = true
+		e.readDatabase(f)
+		return
+	}
 	f.Offset = now.Size
 	f.Sum, err = parse.SumBefore(src, f.Offset)
 	e.fail(f, err)
@@ -367,7 +377,7 @@ func (e *engine) retire(f *file) {
 	e.endGeneration(f)
 	delete(e.files, f.key)
 	e.unbind(f)
-	for _, set := range []map[*file]bool{e.unsettled, e.failed, e.leaving} {
+	for _, set := range []map[*file]bool{e.unsettled, e.failed, e.leaving, e.databases} {
 		delete(set, f)
 	}
 }

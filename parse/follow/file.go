@@ -52,7 +52,13 @@ type file struct {
 	partial    bool  // its last line has no line feed
 	pipe       bool
 	settled    bool // it is Fixed, and was read
-	told       bool // that its changes are not followed
+
+	// Of a database: what it looked like when it was read, and when to read it
+	// again at the earliest.
+	rowsAt  fileTimes
+	rowsDue time.Time
+
+	told bool // that its changes are not followed
 
 	// While it grows.
 	fd    *os.File
@@ -96,6 +102,10 @@ func (f *file) note(info os.FileInfo) {
 
 // catchUp reads what was added to the file, by ourselves.
 func (e *engine) catchUp(f *file) {
+	if f.IsDatabase() {
+		e.refresh(f, time.Now())
+		return
+	}
 	if f.Fixed {
 		e.changed(f)
 		return

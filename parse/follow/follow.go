@@ -50,6 +50,7 @@ type pace struct {
 	steady   time.Duration // a compressed file or a copy is complete
 	safety   time.Duration // look at everything, whatever was notified
 	retry    time.Duration // look again at what cannot be read
+	rows     time.Duration // look again at a database
 	maxTails int
 }
 
@@ -62,6 +63,7 @@ var usualPace = pace{
 	steady:   time.Second,
 	safety:   time.Minute,
 	retry:    time.Second,
+	rows:     500 * time.Millisecond,
 	maxTails: 32,
 }
 
@@ -112,6 +114,12 @@ func (e *engine) due(now time.Time) {
 		e.tick(now)
 		e.nextTick = now.Add(e.pace.tick)
 	}
+	if len(e.databases) > 0 && !now.Before(e.nextRows) {
+		for f := range e.databases {
+			e.refresh(f, now)
+		}
+		e.nextRows = now.Add(e.pace.rows)
+	}
 	switch {
 	case !now.Before(e.nextList):
 		e.relist()
@@ -131,6 +139,9 @@ func (e *engine) untilNext() time.Duration {
 	next := e.nextList
 	if e.busy() && e.nextTick.Before(next) {
 		next = e.nextTick
+	}
+	if len(e.databases) > 0 && e.nextRows.Before(next) {
+		next = e.nextRows
 	}
 	if e.o.Poll && e.nextGlance.Before(next) {
 		next = e.nextGlance
@@ -197,6 +208,8 @@ func (e *engine) lastLook() {
 		switch {
 		case f.fd != nil:
 			e.catchUp(f)
+		case e.databases[f]:
+			e.refresh(f, time.Now())
 		case e.unsettled[f]:
 			e.settle(f, time.Now())
 		}

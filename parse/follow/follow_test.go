@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"os"
@@ -11,8 +12,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"codexlag/parse"
+	"codexlag/parse/record"
 )
 
 // A run is a call of Follow under way.
@@ -261,6 +264,147 @@ func TestTraceAndSessionAreJoined(t *testing.T) {
 		parse.Read(t.Context(), []string{dir}, parse.Options{}, want.add)
 		compare(t, r.got.sorted(), want.sorted())
 	})
+}
+
+// One request is told of twice in a row, by two writers into one trace; the
+// trace is rotated between the two lines.
+func TestTraceIsRotatedBetweenTheTwoTellingsOfARequest(t *testing.T) {
+	both(t, func(t *testing.T, o Options) {
+		dir := t.TempDir()
+		trace := filepath.Join(dir, "codex-tui.log")
+		put(t, trace, fmt.Sprintf(traceLine, 1, 0, 7))
+		r := start(t, o, dir)
+		pair := fmt.Sprintf(traceLine, 10, 0, 11)
+		put(t, trace, pair)
+		os.Rename(trace, trace+".1")
+		put(t, trace, strings.ReplaceAll(pair, "log_only", "trace_safe")+fmt.Sprintf(traceLine, 20, 0, 13))
+		r.has(4) // and one duplicate
+		r.cancel()
+		<-r.done
+		if n := strings.Count(strings.Join(r.got.sorted(), "\n"), "request"); n != 3 {
+			t.Errorf("%d requests instead of 3: %q", n, r.got.sorted())
+		}
+	})
+}
+
+func insert(t *testing.T, db *sql.DB, second int, target, body string) {
+	t.Helper()
+	_, err := db.Exec(`INSERT INTO logs(ts,ts_nanos,target,feedback_log_body,thread_id) VALUES(?,0,?,?,'a')`, 1789030800+second, target, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Codex's database in write-ahead mode: rows that are added, then one that
+// comes up later, beside one of Codex's that holds no log.
+func TestDatabaseIsFollowed(t *testing.T) {
+	both(t, func(t *testing.T, o Options) {
+		dir := t.TempDir()
+		made := func(name, table string) *sql.DB {
+			db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, name)+"?_pragma=journal_mode(wal)")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+			if _, err := db.Exec(table); err != nil {
+				t.Fatal(err)
+			}
+			return db
+		}
+		const logs = "CREATE TABLE logs(id INTEGER PRIMARY KEY AUTOINCREMENT, ts INTEGER, ts_nanos INTEGER, target TEXT, feedback_log_body TEXT, thread_id TEXT)"
+		answer := func(db *sql.DB, second, tokens int) {
+			for i, event := range []string{
+				fmt.Sprintf(`{"type":"response.created","response":{"id":"r%d"}}`, tokens),
+				`{"type":"response.output_text.delta","delta":"x"}`,
+				fmt.Sprintf(`{"type":"response.completed","response":{"id":"r%d","model":"m","usage":{"output_tokens":%[1]d}}}`, tokens),
+			} {
+				insert(t, db, second+i, "codex_api::sse::responses", "SSE event: "+event)
+			}
+		}
+		made("state_5.sqlite", "CREATE TABLE threads(id)")
+		db := made("logs_2.sqlite", logs)
+		answer(db, 0, 100)
+		answer(db, 100, 101)
+		r := start(t, o, dir)
+		answer(db, 200, 102)
+		r.has(2) // the last one waits for telemetry
+		answer(db, 300, 103)
+		answer(made("logs_3.sqlite", logs), 400, 104)
+		r.has(3)
+		r.cancel()
+		s := <-r.done
+		var want collected
+		parse.Read(t.Context(), []string{dir}, parse.Options{}, want.add)
+		for _, l := range s.Logs {
+			if l.Err != nil {
+				t.Errorf("%s: %v", l.Path, l.Err)
+			}
+		}
+		if len(want.list) != 5 {
+			t.Fatalf("%d records instead of 5: %q", len(want.list), want.list)
+		}
+		compare(t, r.got.sorted(), want.sorted())
+		if len(s.Problems) > 0 || len(s.Logs) != 3 || s.Logs[0].Format != record.FormatUnknown && s.Logs[1].Format != record.FormatUnknown {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestNewRowsOnly(t *testing.T) {
+	both(t, func(t *testing.T, o Options) {
+		o.NewOnly = true
+		path := filepath.Join(t.TempDir(), "logs_2.sqlite")
+		db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Exec("CREATE TABLE logs(id INTEGER PRIMARY KEY, ts INTEGER, ts_nanos INTEGER, target TEXT, feedback_log_body TEXT, thread_id TEXT)"); err != nil {
+			t.Fatal(err)
+		}
+		const told = `event.name="codex.sse_event" event.kind=response.completed input_token_count=9 output_token_count=%d ttft_ms=900 conversation.id=a model=m`
+		insert(t, db, 1, "codex_otel.log_only", fmt.Sprintf(told, 7))
+		r := start(t, o, path)
+		insert(t, db, 10, "codex_otel.log_only", fmt.Sprintf(told, 8))
+		r.has(1)
+		r.cancel()
+		<-r.done
+		if got := r.got.sorted(); len(got) != 1 || !strings.Contains(got[0], "{8 true}") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// Windows tools write UTF-16 or put a mark before UTF-8. Pieces end anywhere.
+func TestOtherEncodings(t *testing.T) {
+	utf16le := func(s string) (b []byte) {
+		for _, c := range utf16.Encode([]rune(s)) {
+			b = append(b, byte(c), byte(c>>8))
+		}
+		return b
+	}
+	for name, encode := range map[string]func(string) []byte{
+		"UTF-16":    func(s string) []byte { return append([]byte("\xff\xfe"), utf16le(s)...) },
+		"no mark":   utf16le,
+		"BOM UTF-8": func(s string) []byte { return []byte("\xef\xbb\xbf" + s) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			both(t, func(t *testing.T, o Options) {
+				dir := t.TempDir()
+				first := encode(request(1) + request(2) + request(3) + "🙂 no request\r\n" + request(4) + request(5))
+				put(t, filepath.Join(dir, "a.log"), string(first[:len(first)/3]))
+				r := start(t, o, dir)
+				put(t, filepath.Join(dir, "a.log"), string(first[len(first)/3:len(first)*2/3]))
+				time.Sleep(20 * time.Millisecond)
+				put(t, filepath.Join(dir, "a.log"), string(first[len(first)*2/3:]))
+				r.has(5)
+				os.Rename(filepath.Join(dir, "a.log"), filepath.Join(dir, "a.log.1"))
+				put(t, filepath.Join(dir, "a.log"), string(encode(request(6))))
+				r.has(6)
+				r.ends(1, 2, 3, 4, 5, 6)
+			})
+		})
+	}
 }
 
 // A tree of old sessions costs next to nothing, and neither does time.

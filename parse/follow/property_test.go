@@ -22,7 +22,7 @@ import (
 // inAHurry waits for nothing longer than it must.
 var inAHurry = pace{
 	tick: 5 * time.Millisecond, relist: 10 * time.Millisecond, stall: 40 * time.Millisecond, cool: 60 * time.Millisecond,
-	gone: 150 * time.Millisecond, steady: 60 * time.Millisecond, safety: 5 * time.Second, retry: 20 * time.Millisecond, maxTails: 4,
+	gone: 150 * time.Millisecond, steady: 60 * time.Millisecond, safety: 5 * time.Second, retry: 20 * time.Millisecond, rows: 10 * time.Millisecond, maxTails: 4,
 }
 
 // collected are the records that came out, in words without their place.

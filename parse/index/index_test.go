@@ -295,23 +295,29 @@ func TestOldFilesGo(t *testing.T) {
 }
 
 func TestSumOf(t *testing.T) {
-	for _, size := range []int{0, 1, summed, summed + 1, 2*summed - 1, 2 * summed, 5 * summed} {
+	const whole = summed * blocks
+	for _, size := range []int{0, 1, summed, whole - 1, whole, whole + 1, 100 * whole} {
 		b := make([]byte, size+10)
 		before, err := SumOf(bytes.NewReader(b), int64(size))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, i := range []int{0, size / 2, size - 1, size} {
-			if i < 0 {
-				continue
-			}
+		changed := func(i int) bool {
 			b[i]++
+			defer func() { b[i]-- }()
 			after, _ := SumOf(bytes.NewReader(b), int64(size))
-			seen := i < size && (i < summed || i >= size-summed)
-			if seen != (before != after) {
-				t.Errorf("size %d, byte %d: changed %v, want %v", size, i, before != after, seen)
+			return before != after
+		}
+		if changed(size) {
+			t.Errorf("size %d: what lies behind it counts", size)
+		}
+		for i := range blocks {
+			for _, at := range []int{0, min(size, summed) - 1} {
+				at += max(0, size-summed) * i / (blocks - 1)
+				if at < size && at >= 0 && !changed(at) {
+					t.Errorf("size %d: byte %d does not count", size, at)
+				}
 			}
-			b[i]--
 		}
 	}
 }

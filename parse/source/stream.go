@@ -122,7 +122,7 @@ func (s *Stream) decode() error {
 		s.put(c.name, &decompressor{stream: s, name: c.name, src: src})
 	}
 	head := s.text.peek(sniffed)
-	s.sqlite = bytes.HasPrefix(head, []byte("SQLite format 3\x00"))
+	s.sqlite = IsDatabase(head)
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
 		s.mark = 3
 		s.text.discard(s.mark)
@@ -156,6 +156,9 @@ func (s *Stream) Head(n int) []byte { return s.text.peek(min(n, MaxHead)) }
 
 // IsSQLite reports whether the stream is a database of SQLite.
 func (s *Stream) IsSQLite() bool { return s.sqlite }
+
+// IsDatabase reports whether a file that begins with head is a database of SQLite.
+func IsDatabase(head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) }
 
 // Coding tells how the file is coded, outermost first: "gzip", "zstd, utf-16le";
 // "" for plain text.

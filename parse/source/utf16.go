@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"io"
 
 	"golang.org/x/text/encoding/unicode"
@@ -51,4 +52,62 @@ func isWideASCII(b []byte, letter int) bool {
 // decoder returns r in UTF-8. What is broken becomes U+FFFD.
 func (e *utf16) decoder(r io.Reader) io.Reader {
 	return transform.NewReader(r, unicode.UTF16(e.endian, unicode.IgnoreBOM).NewDecoder())
+}
+
+// A Decoder makes UTF-8 of text that comes in pieces as it is in the file.
+type Decoder struct {
+	skip    int // of the byte order mark
+	utf16   transform.Transformer
+	rest    []byte // of a character that is not complete
+	decoded []byte
+}
+
+// Decoder returns a Decoder for the file where it is a regular one that is not
+// compressed and holds text that is not plain; else nil.
+func (s *Stream) Decoder() *Decoder {
+	head, err := s.start()
+	if err != nil || s.sqlite {
+		return nil
+	}
+	e := utf16Of(head)
+	switch {
+	case s.mark == 3 && len(s.coding) == 0:
+		return &Decoder{skip: s.mark}
+	case e != nil && len(s.coding) == 1 && s.coding[0] == e.name:
+		return &Decoder{skip: e.mark, utf16: unicode.UTF16(e.endian, unicode.IgnoreBOM).NewDecoder()}
+	}
+	return nil
+}
+
+// start returns the first bytes of a regular file.
+func (s *Stream) start() ([]byte, error) {
+	if s.file == nil {
+		return nil, errors.ErrUnsupported
+	}
+	head := make([]byte, sniffed)
+	n, err := s.file.ReadAt(head, 0)
+	if err == io.EOF {
+		err = nil
+	}
+	return head[:n], err
+}
+
+// Decode returns the next piece in UTF-8, valid until the next call. What is
+// broken becomes U+FFFD; a character that is not complete waits.
+func (d *Decoder) Decode(b []byte) []byte {
+	n := min(d.skip, len(b))
+	d.skip -= n
+	b = b[n:]
+	if d.utf16 == nil {
+		return b
+	}
+	if len(d.rest) > 0 {
+		b = append(d.rest, b...)
+	}
+	if most := 2 * len(b); len(d.decoded) < most { // 2 bytes of UTF-16 make at most 3 of UTF-8
+		d.decoded = make([]byte, most)
+	}
+	to, from, _ := d.utf16.Transform(d.decoded, b, false) // short of source, mostly
+	d.rest = bytes.Clone(b[from:])
+	return d.decoded[:to]
 }

@@ -30,25 +30,14 @@ type Info struct {
 // of time. It neither changes a byte of the database nor leaves a file behind.
 // After an error, what was read before it has been passed on.
 func Read(ctx context.Context, path string, emit func(record.Record)) (Info, error) {
-	d, err := open(ctx, path)
-	if err != nil {
-		return Info{}, err
-	}
-	defer d.close()
-	t, err := findTable(ctx, d.DB)
-	if err != nil {
-		return Info{}, d.explain(err)
-	}
-	c := newCombiner(path, emit)
-	c.info.Schema = t.schema
-	err = c.readTable(ctx, d.DB, t)
-	c.end()
-	return c.info, d.explain(err)
+	f := Follow(path, emit)
+	err := f.More(ctx)
+	return f.End(), err
 }
 
-// readTable takes the rows that matter, oldest first.
-func (c *combiner) readTable(ctx context.Context, db *sql.DB, t *table) error {
-	rows, err := db.QueryContext(ctx, t.query())
+// readTable takes the rows that a query selects.
+func (c *combiner) readTable(ctx context.Context, db *sql.DB, query string, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}

@@ -87,18 +87,28 @@ func columns(ctx context.Context, db *sql.DB) (map[string]bool, error) {
 	return has, rows.Err()
 }
 
-// query selects the rows that may tell of a request, in order: Codex has an
-// index for it, so nothing is sorted. The second column says whether all values
-// are of their types; those that are not must not stop the reading.
-func (t *table) query() string {
+// queryTo selects the rows up to one that may tell of a request, in order: Codex
+// has an index for it, so nothing is sorted. (The plus keeps SQLite from walking
+// the numbers instead.) The second column says whether all values are of their
+// types; those that are not must not stop the reading.
+func (t *table) queryTo() string { return t.fill("+rowid <= ?", "ts, NANOS, rowid") }
+
+// queryBetween selects those behind a row and up to another: few, which are
+// found by their numbers and sorted.
+func (t *table) queryBetween() string {
+	return t.fill("rowid > ? AND rowid <= ?", "+ts, +NANOS, rowid")
+}
+
+func (t *table) fill(which, order string) string {
 	return strings.NewReplacer("BODY", t.body, "NANOS", t.nanos, "THREAD", t.thread,
-		"MAX", fmt.Sprint(maxBody), "STREAM", streamTarget, "SAMPLED", sampled).Replace(`
+		"MAX", fmt.Sprint(maxBody), "STREAM", streamTarget, "SAMPLED", sampled,
+		"WHICH", which, "SORTED", strings.ReplaceAll(order, "NANOS", t.nanos)).Replace(`
 SELECT rowid,
 	typeof(ts) = 'integer' AND typeof(NANOS) = 'integer' AND typeof(target) = 'text'
 		AND typeof(BODY) = 'text' AND typeof(THREAD) IN ('text', 'null'),
 	CAST(ts AS INTEGER), CAST(NANOS AS INTEGER), target, THREAD, substr(BODY, 1, MAX)
 FROM logs
-WHERE target = 'STREAM' OR target GLOB 'codex_otel*' OR typeof(target) <> 'text'
-	OR target GLOB 'codex_core*' AND instr(BODY, 'SAMPLED') > 0
-ORDER BY ts, NANOS, rowid`)
+WHERE (WHICH) AND (target = 'STREAM' OR target GLOB 'codex_otel*' OR typeof(target) <> 'text'
+	OR target GLOB 'codex_core*' AND instr(BODY, 'SAMPLED') > 0)
+ORDER BY SORTED`)
 }
