@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,6 +88,17 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	if reports < 60 || told < 500_000 {
 		t.Errorf("only %d reports, %d bytes were looked at", reports, told)
+	}
+	to := t.TempDir()
+	if got := codexlag(t, "", "export", to, dir); got.code != exitOK {
+		t.Errorf("export: %+v", got)
+	}
+	for _, table := range []string{"requests", "turns"} {
+		rows := exported(t, to, table)
+		if len(rows) == 0 {
+			t.Errorf("no %s are exported", table)
+		}
+		noSecret(t, "export of "+table, fmt.Sprintf("%s", rows))
 	}
 	if holdsNoSecret(t, cache) == 0 {
 		t.Error("there is no index")
