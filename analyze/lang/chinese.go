@@ -650,6 +650,7 @@ var chinese = map[string]string{
 	"a named pipe":                                 "命名管道",
 	"a socket":                                     "套接字",
 	"a device":                                     "设备文件",
+	"made up by the kernel":                        "内核虚拟文件",
 	"a special file":                               "特殊文件",
 	"holds credentials":                            "含有凭据",
 	"holds prompts, no times of requests":          "只有提示词，没有请求的时间",

@@ -42,6 +42,7 @@ func plantedLogs(t *testing.T) string {
 	write(t, dir, "wrapper-"+planted+".log", b.String())
 	write(t, dir, "broken-"+planted+".jsonl", `{"first_token_ms":1,"total_ms":2}`+"\n{\"first_token_ms\":1,\"session\":\""+planted+"\n")
 	write(t, dir, "cut-"+planted+".log.gz", "\x1f\x8b\x08\x00"+planted)
+	everyFormat(t, filepath.Join(dir, "every-"+planted), "prose", planted)
 	if err := os.Symlink("nowhere-"+planted, filepath.Join(dir, "link-"+planted)); err != nil {
 		t.Log(err) // not everywhere
 	}

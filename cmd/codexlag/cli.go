@@ -99,10 +99,11 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	var c cli
 	env := &environment{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
 	exited := false
+	out := &helpWriter{w: stdout}
 	parser, err := kong.New(&c,
 		kong.Name("codexlag"),
 		kong.Description(description),
-		kong.Writers(stdout, stderr),
+		kong.Writers(out, stderr),
 		kong.Exit(func(int) { exited = true }),
 		kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
@@ -118,11 +119,19 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	}
 	args = asMeant(args)
 	if wantsVersion(args) {
-		fmt.Fprintln(stdout, "codexlag", buildInfo())
+		if _, err := fmt.Fprintln(stdout, "codexlag", buildInfo()); err != nil {
+			return env.finish(fmt.Errorf("writing the version: %w", err))
+		}
 		return exitOK
 	}
+	if n := flagsIn(args); n > maxFlags {
+		return env.finish(usageError("%d flags on the command line, more than %d: put lists of values into a file of settings (--config)", n, maxFlags))
+	}
 	k, err := parser.Parse(args)
-	if exited { // --help
+	switch {
+	case out.err != nil: // kong takes it for a usage error
+		return env.finish(fmt.Errorf("writing the help: %w", out.err))
+	case exited: // --help
 		return exitOK
 	}
 	var wrong *kong.ParseError
@@ -136,6 +145,38 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 		err = k.Run()
 	}
 	return env.finish(err)
+}
+
+// A helpWriter keeps the first error of writing.
+type helpWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (h *helpWriter) Write(b []byte) (int, error) {
+	n, err := h.w.Write(b)
+	if h.err == nil {
+		h.err = err
+	}
+	return n, err
+}
+
+// maxFlags bounds the command line: kong copies the values of a flag that is
+// repeated each time, which takes gigabytes for some ten thousand.
+const maxFlags = 1000
+
+// flagsIn counts the flags among args.
+func flagsIn(args []string) int {
+	n := 0
+	for _, a := range args {
+		if a == "--" {
+			break
+		}
+		if len(a) > 1 && a[0] == '-' {
+			n++
+		}
+	}
+	return n
 }
 
 // asMeant rewrites what people type and kong does not take: a time before now

@@ -43,8 +43,14 @@ func TestMain(m *testing.M) {
 	os.Setenv("XDG_CACHE_HOME", cache)
 	code := m.Run()
 	os.RemoveAll(cache)
+	for _, f := range atEnd {
+		f()
+	}
 	os.Exit(code)
 }
+
+// atEnd is done when all tests are over.
+var atEnd []func()
 
 // A result is what one call of the program came to.
 type result struct {

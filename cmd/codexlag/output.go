@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,8 +143,24 @@ func createFile(path string) (*newFile, error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // replace what a link points to, not the link
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	f, err := createBeside(path)
 	return &newFile{f, path}, err
+}
+
+// createBeside makes a file for what path will hold, as readable to others as
+// any new file is, or as path was.
+func createBeside(path string) (f *os.File, err error) {
+	for range 100 {
+		name := fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), rand.Uint32())
+		f, err = os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	if info, e := os.Stat(path); e == nil && err == nil {
+		f.Chmod(info.Mode().Perm()) // not everybody's file can be changed so
+	}
+	return f, err
 }
 
 // finish closes the file and gives it its name, or, where err tells that it is
@@ -150,7 +169,7 @@ func (f *newFile) finish(err error) error {
 	if f.path != "" {
 		defer os.Remove(f.Name()) // gone after the rename
 		if err == nil {
-			err = f.Chmod(0o644)
+			err = f.Sync() // or a power failure could leave the name without the bytes
 		}
 	}
 	if err2 := f.Close(); err == nil {

@@ -52,8 +52,19 @@ type decompressor struct {
 	stream *Stream
 	name   string
 	src    io.Reader
+	n      int64 // bytes that came out
 	err    error
 }
+
+// What becomes more than bombSize and more than bombRatio times the file is no
+// log but meant to keep its reader busy for days. Logs shrink to a tenth or a
+// fiftieth; one line again and again, in gzip, to a thousandth.
+const (
+	bombSize  = 1 << 30
+	bombRatio = 10_000
+)
+
+var errBomb = errors.New("a decompression bomb")
 
 func (d *decompressor) Read(b []byte) (n int, err error) {
 	if d.err != nil {
@@ -66,7 +77,11 @@ func (d *decompressor) Read(b []byte) (n int, err error) {
 		}
 		d.err = err
 	}()
+	if d.n > bombSize && d.n/bombRatio > d.stream.raw.n.Load() {
+		return 0, d.stream.corrupt(d.name, errBomb)
+	}
 	n, err = d.src.Read(b)
+	d.n += int64(n)
 	if err != nil && err != io.EOF {
 		err = d.stream.corrupt(d.name, err)
 	}
@@ -81,6 +96,8 @@ func (s *Stream) corrupt(name string, err error) error {
 		return failed("reading", s.path, s.raw.err)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return fmt.Errorf("decompressing %s: its zstd window is larger than %d MiB: %w; decompress it first (zstd -d --long=31) and read the result", show(s.path), maxWindow>>20, err)
+	case errors.Is(err, errBomb):
+		return fmt.Errorf("decompressing %s: it becomes more than %d GiB and %d times its size: %w; if it is a log all the same, decompress it first and read the result", show(s.path), bombSize>>30, bombRatio, err)
 	case errors.Is(err, errDictionary):
 		return fmt.Errorf("decompressing %s: %w; decompress it first (xz -d) and read the result", show(s.path), err)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):

@@ -21,6 +21,8 @@ func failed(doing, path string, err error) error {
 		try = "check the spelling"
 	case errors.Is(err, fs.ErrNotExist):
 		try = "it went away after it was found: rotated or deleted; read again"
+	case outOfDescriptors(err):
+		try = "allow more open files (ulimit -n), or read fewer at once (--jobs 1)"
 	case errors.Is(err, fs.ErrPermission):
 		try = "read it as a user who may, or leave it out"
 	}

@@ -4,10 +4,7 @@
 // them. Neither changes anything on the disk, and credentials are never opened.
 package source
 
-import (
-	"io/fs"
-	"time"
-)
+import "time"
 
 // A File is one thing to read.
 type File struct {
@@ -26,8 +23,8 @@ type File struct {
 	// system has no such number. It may be given to another file later.
 	ID ID
 
-	pipe bool        // a named pipe: opening it waits for its writer
-	info fs.FileInfo // nil for standard input
+	pipe  bool  // a named pipe: opening it waits for its writer
+	stamp Stamp // of a regular file, else zero
 }
 
 // An ID is the number of a file in its file system.

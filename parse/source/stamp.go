@@ -30,10 +30,7 @@ func stampOf(info fs.FileInfo) Stamp {
 // Stamp returns the state of the file when it was found; ok is false for what
 // is no regular file.
 func (f File) Stamp() (s Stamp, ok bool) {
-	if f.info == nil || !f.info.Mode().IsRegular() {
-		return Stamp{}, false
-	}
-	return stampOf(f.info), true
+	return f.stamp, f.stamp != Stamp{}
 }
 
 // Stamp returns the state of the open file; ok is false where it is no regular one.

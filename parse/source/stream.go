@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
+	"time"
 )
 
 // MaxHead is how far Head can look ahead.
@@ -65,7 +67,13 @@ func open(f File) (file *os.File, regular bool, err error) {
 	if !f.pipe {
 		flags |= noWait
 	}
-	if file, err = os.OpenFile(f.Path, flags, 0); err != nil {
+	file, err = os.OpenFile(f.Path, flags, 0)
+	// Files that are read beside this one will be closed.
+	for wait := time.Millisecond; wait < 2*time.Second && outOfDescriptors(err); wait *= 2 {
+		time.Sleep(wait)
+		file, err = os.OpenFile(f.Path, flags, 0)
+	}
+	if err != nil {
 		return nil, false, failed("opening", f.Path, err)
 	}
 	info, err := file.Stat()
@@ -81,6 +89,10 @@ func open(f File) (file *os.File, regular bool, err error) {
 		return nil, false, failed("opening", f.Path, err)
 	}
 	return file, info.Mode().IsRegular(), nil
+}
+
+func outOfDescriptors(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // nested is how many compressions are undone: a log may be compressed when it

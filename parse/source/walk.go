@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,7 +33,10 @@ func (w *walker) file(path string, info fs.FileInfo, named bool) {
 	if !w.seen.add(info) {
 		return
 	}
-	f := File{Path: path, Named: named, info: info}
+	f := File{Path: path, Named: named}
+	if info.Mode().IsRegular() {
+		f.stamp = stampOf(info)
+	}
 	if f.pipe = info.Mode()&fs.ModeNamedPipe != 0; !f.pipe {
 		f.Size, f.ModTime, f.ID = info.Size(), info.ModTime(), IDOf(info)
 	}
@@ -42,6 +46,14 @@ func (w *walker) file(path string, info fs.FileInfo, named bool) {
 // dir visits a directory unless it was visited under another name.
 func (w *walker) dir(path string, info fs.FileInfo) {
 	if !w.seen.add(info) {
+		return
+	}
+	if ofKernel(path) {
+		if w.namedDirs.has(info) {
+			w.problem(path, true, fmt.Errorf("listing %s: its files are made up by the kernel, no log is among them; name a file", show(path)))
+		} else {
+			w.skip(path, "made up by the kernel")
+		}
 		return
 	}
 	w.found.Dirs = append(w.found.Dirs, path)
