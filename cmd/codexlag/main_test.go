@@ -208,6 +208,7 @@ func TestExitCodes(t *testing.T) {
 		{"a gate that is not met", []string{"--slo", "ttft=1ms", "--slo-min", "0.5", good}, exitGate, "0 of 1"},
 		{"nothing usable", []string{text}, exitNothing, "1 file of no known format"},
 		{"nothing passes the filter", []string{"--model", "x", good}, exitNothing, "none of 1 request passes"},
+		{"a value that nothing has", []string{"--where", "hour=9", good}, exitNothing, "codexlag --by hour shows the values of hour"},
 		{"a directory and a line", []string{"explain", dir + ":3"}, exitUsage, "which file"},
 		{"a bad format", []string{"--format", "pdf", good}, exitUsage, `one of "markdown"`},
 		{"an unreadable line", []string{bad}, exitOK, ""},

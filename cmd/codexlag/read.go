@@ -20,6 +20,7 @@ import (
 type reading struct {
 	*parse.Summary
 	strict bool
+	keys   []string // of --where
 	tally
 }
 
@@ -41,6 +42,11 @@ func (f *inputFlags) read(env *environment, zone *time.Location, paths []string,
 		return nil, err
 	}
 	rd := &reading{strict: f.Strict}
+	for _, c := range filter.Where {
+		if c.By != "model" { // those are listed anyway
+			rd.keys = append(rd.keys, string(c.By))
+		}
+	}
 	o := parse.Options{Jobs: f.Jobs, Location: zone, Stdin: env.stdin, Meter: new(parse.Meter)}
 	if !f.NoCache {
 		o.Index = openIndex()
@@ -285,6 +291,9 @@ func (rd *reading) filtered() error {
 	}
 	if len(rd.models) > 0 {
 		msg += "; models: " + strings.Join(slices.Sorted(maps.Keys(rd.models)), ", ")
+	}
+	for _, k := range rd.keys {
+		msg += "; codexlag --by " + k + " shows the values of " + k
 	}
 	return &exitError{exitNothing, msg}
 }
