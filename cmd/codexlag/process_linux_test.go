@@ -30,7 +30,7 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(dir, "codexlag")
 	if err == nil {
 		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./cmd/codexlag")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "XDG_CACHE_HOME="+userCache) // where the compiler keeps what it made
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "XDG_CACHE_HOME="+userCache) // where the compiler keeps what it made
 		var out []byte
 		if out, err = cmd.CombinedOutput(); err != nil {
 			err = fmt.Errorf("%w: %s", err, out)
