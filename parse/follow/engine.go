@@ -191,6 +191,9 @@ func nearestDir(path string) string {
 // event takes what the watcher tells.
 func (e *engine) event(ev fsnotify.Event) {
 	path := filepath.Clean(ev.Name)
+	if !e.concerns(path) {
+		return
+	}
 	f := e.byPath[path]
 	if f != nil && f.tail != nil && ev.Op == fsnotify.Write {
 		return // its tail sees that
@@ -216,6 +219,20 @@ func (e *engine) event(ev fsnotify.Event) {
 	if ev.Op != fsnotify.Chmod {
 		e.relistBy(time.Now().Add(5 * time.Millisecond)) // more of the same kind may come
 	}
+}
+
+// concerns reports whether what happens to path can matter. Watched are also the
+// directories around what was named, where much else may happen.
+func (e *engine) concerns(path string) bool {
+	dir := filepath.Dir(path)
+	return e.byPath[path] != nil || e.listed[dir] || e.watched[path] || slices.ContainsFunc(e.paths, func(named string) bool {
+		if strings.ContainsAny(named, "*?[{") {
+			return true
+		}
+		named = filepath.Clean(named)
+		// Rotation puts copies beside a file, and not beside a directory.
+		return path == named || strings.HasPrefix(named, path+string(filepath.Separator)) || filepath.Dir(named) == dir && !e.listed[named]
+	})
 }
 
 // relist looks at the list of files: which are new, changed, renamed or gone.
