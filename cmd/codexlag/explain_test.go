@@ -37,3 +37,15 @@ func TestExplainFinds(t *testing.T) {
 		})
 	}
 }
+
+// With the other logs behind it, a request is what the report says it is.
+func TestExplainWithOtherLogs(t *testing.T) {
+	const place = "testdata/codexhome/sessions/2026/09/14/rollout-2026-09-14T08-00-00-01a09eee-1c00-7000-8000-00000000a001.jsonl:120"
+	alone, joined := codexlag(t, "", "explain", place), codexlag(t, "", "explain", place, "testdata/codexhome")
+	if !strings.Contains(alone.stdout, "estimated") || !strings.Contains(alone.stderr, "from this log alone") {
+		t.Errorf("alone: %s%s", alone.stderr, alone.stdout)
+	}
+	if !strings.Contains(joined.stdout, "3169 ms") || !strings.Contains(joined.stdout, "told by a trace and a session file") || joined.stderr != "" {
+		t.Errorf("joined: %s%s", joined.stderr, joined.stdout)
+	}
+}
