@@ -7,13 +7,10 @@ import (
 	"runtime/metrics"
 )
 
-const (
-	// Collecting garbage costs time for every collection and for all that is
-	// alive. While little is alive, fewer collections cost little memory.
-	rareGC    = 400 // percent, as GOGC
-	usualGC   = 100
-	smallHeap = 12 << 20 // bytes that are alive
-)
+// spare is how many bytes of garbage may come up before it is collected, at
+// least. Collecting costs time for every collection: while little is alive, this
+// makes them rare and costs little memory.
+const spare = 16 << 20
 
 // tuneGC collects garbage less often while little is alive, unless the user has
 // set GOGC.
@@ -21,17 +18,13 @@ func tuneGC() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	debug.SetGCPercent(rareGC)
 	afterGC()
 }
 
 // afterGC comes again after each collection.
 func afterGC() {
-	percent := usualGC
-	if alive() < smallHeap {
-		percent = rareGC
-	}
-	debug.SetGCPercent(percent)
+	percent := 100 * spare / max(alive(), 4<<20)
+	debug.SetGCPercent(int(max(percent, 100)))
 	runtime.AddCleanup(new(*int), func(int) { afterGC() }, 0)
 }
 
