@@ -6,6 +6,9 @@ import (
 	"errors"
 	"io"
 	"math"
+	"time"
+
+	"codexlag/parse/record"
 )
 
 // A Row is one row of a result. Its methods take the columns from left to
@@ -115,4 +118,110 @@ func (b *rowBuffer) bool(v bool) {
 func (b *rowBuffer) string(s string) {
 	b.length(len(s))
 	*b = append(*b, s...)
+}
+
+func (r *Row) time() time.Time {
+	µs, ns := r.Int64(), r.UInt16()
+	if µs == UnknownTime {
+		return time.Time{}
+	}
+	return time.UnixMicro(µs).Add(time.Duration(ns)).UTC()
+}
+
+// UInt16 takes a column of the type UInt16.
+func (r *Row) UInt16() uint16 { return binary.LittleEndian.Uint16(r.take(2)) }
+
+// Int32 takes a column of the type Int32.
+func (r *Row) Int32() int32 { return int32(binary.LittleEndian.Uint32(r.take(4))) }
+
+func (r *Row) tokens() record.Tokens { return record.Count(r.Int64()) }
+
+// Request takes the RequestColumns.
+func (r *Row) Request(q *record.Request) {
+	*q = record.Request{
+		Pos: record.Pos{File: r.String(), Line: r.Int64()}, Format: record.Format(r.String()),
+		Start: r.time(), End: r.time(),
+		Session: r.String(), Turn: r.String(), Model: r.String(), Provider: r.String(), Effort: r.String(),
+		Label: r.String(), Version: r.String(), Origin: r.String(),
+		TTFT: time.Duration(r.Int64()), Quality: record.Quality(r.UInt8()), FirstVisible: r.UInt8() == 1,
+		Total: time.Duration(r.Int64()),
+		Input: r.tokens(), Cached: r.tokens(), Output: r.tokens(), Reasoning: r.tokens(),
+	}
+	if v := r.Float64(); !math.IsNaN(v) {
+		q.ReportedTPS, q.HasReportedTPS = v, true
+	}
+	q.Status = record.Status(r.UInt8())
+	q.Error = record.Error{HTTPStatus: int(r.Int32()), Kind: r.String()}
+	q.Retries, q.Merged = int(r.Int32()), r.UInt8() == 1
+}
+
+// TurnColumns are the columns that Turn takes, in its order.
+const TurnColumns = "file, line, format, session, id, model, provider, effort, version, origin, start, start_ns, end, end_ns, duration, ttft, status, " +
+	"request_start, request_start_ns, request_ttft, request_quality, request_first_visible, request_total, request_input, request_cached, " +
+	"request_output, request_reasoning, request_status, request_label, tool_name, tool_start, tool_start_ns, tool_end, tool_end_ns"
+
+// Turn takes the TurnColumns. Of its requests there is what the timeline of the
+// turn needs.
+func (r *Row) Turn(t *record.Turn) {
+	*t = record.Turn{
+		Pos: record.Pos{File: r.String(), Line: r.Int64()}, Format: record.Format(r.String()),
+		Session: r.String(), ID: r.String(), Model: r.String(), Provider: r.String(), Effort: r.String(), Version: r.String(), Origin: r.String(),
+		Start: r.time(), End: r.time(), Duration: time.Duration(r.Int64()),
+	}
+	if v := r.Int64(); v >= 0 {
+		t.TTFT, t.HasTTFT = time.Duration(v), true
+	}
+	t.Status = record.Status(r.UInt8())
+	requests := func(take func(*record.Request)) {
+		i := 0
+		r.Array(func() {
+			if i == len(t.Requests) {
+				t.Requests = append(t.Requests, new(record.Request))
+			}
+			take(t.Requests[i])
+			i++
+		})
+	}
+	requests(func(q *record.Request) { q.Start = r.micros() })
+	requests(func(q *record.Request) { q.Start = after(q.Start, r.UInt16()) })
+	requests(func(q *record.Request) { q.TTFT = time.Duration(r.Int64()) })
+	requests(func(q *record.Request) { q.Quality = record.Quality(r.UInt8()) })
+	requests(func(q *record.Request) { q.FirstVisible = r.UInt8() == 1 })
+	requests(func(q *record.Request) { q.Total = time.Duration(r.Int64()) })
+	requests(func(q *record.Request) { q.Input = r.tokens() })
+	requests(func(q *record.Request) { q.Cached = r.tokens() })
+	requests(func(q *record.Request) { q.Output = r.tokens() })
+	requests(func(q *record.Request) { q.Reasoning = r.tokens() })
+	requests(func(q *record.Request) { q.Status = record.Status(r.UInt8()) })
+	requests(func(q *record.Request) { q.Label = r.String() })
+	tools := func(take func(*record.Interval)) {
+		i := 0
+		r.Array(func() {
+			if i == len(t.Tools) {
+				t.Tools = append(t.Tools, record.Interval{})
+			}
+			take(&t.Tools[i])
+			i++
+		})
+	}
+	tools(func(v *record.Interval) { v.Tool = r.String() })
+	tools(func(v *record.Interval) { v.Start = r.micros() })
+	tools(func(v *record.Interval) { v.Start = after(v.Start, r.UInt16()) })
+	tools(func(v *record.Interval) { v.End = r.micros() })
+	tools(func(v *record.Interval) { v.End = after(v.End, r.UInt16()) })
+}
+
+func (r *Row) micros() time.Time {
+	µs := r.Int64()
+	if µs == UnknownTime {
+		return time.Time{}
+	}
+	return time.UnixMicro(µs).UTC()
+}
+
+func after(t time.Time, ns uint16) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(time.Duration(ns))
 }

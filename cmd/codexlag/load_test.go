@@ -123,12 +123,12 @@ func TestLoadAgainLeavesEveryRequestOnce(t *testing.T) {
 
 func TestLoadFromTwoMachinesAtOnce(t *testing.T) {
 	s := clickhousetest.Start(t, "")
-	log := gatewayLog(t, filepath.Join(t.TempDir(), "gateway.log"), 20_000, 2)
+	log := gatewayLog(t, filepath.Join(t.TempDir(), "gateway.log"), 6_000, 2)
 	load(t, "--to", s.URL("alone"), log, "testdata/codexhome")
 	var both sync.WaitGroup
 	for _, host := range []string{"a", "b", "c"} {
 		both.Go(func() {
-			if got := codexlag(t, "", "load", "--to", s.URL("together"), "--host", host, "--batch", "3000", log, "testdata/codexhome"); got.code != exitOK {
+			if got := codexlag(t, "", "load", "--to", s.URL("together"), "--host", host, "--batch", "2000", log, "testdata/codexhome"); got.code != exitOK {
 				t.Errorf("host %s: exit %d: %s", host, got.code, got.stderr)
 			}
 		})
@@ -158,13 +158,13 @@ func TestLoadTellsLogsOfOnePathApart(t *testing.T) {
 
 func TestServerDiesInTheMiddleOfALoad(t *testing.T) {
 	s := clickhousetest.Start(t, "")
-	log := gatewayLog(t, filepath.Join(t.TempDir(), "gateway.log"), 60_000, 3)
+	log := gatewayLog(t, filepath.Join(t.TempDir(), "gateway.log"), 15_000, 3)
 	load(t, "--to", s.URL("whole"), log)
 	want := each(s, "whole")
 
 	loaded := make(chan result)
 	go func() {
-		loaded <- codexlag(t, "", "load", "--to", s.URL("broken"), "--batch", "500", "--no-cache", "--retry-for", "1m", log)
+		loaded <- codexlag(t, "", "load", "--to", s.URL("broken"), "--batch", "300", "--no-cache", "--retry-for", "1m", log)
 	}()
 	for deadline := time.Now().Add(time.Minute); s.Query("SELECT count() FROM system.parts WHERE database = 'broken' AND table = 'requests'") == "0"; {
 		if time.Now().After(deadline) {
@@ -186,7 +186,7 @@ func TestServerDiesInTheMiddleOfALoad(t *testing.T) {
 
 	// It goes and does not come back: the load fails, and one more completes it.
 	go func() {
-		loaded <- codexlag(t, "", "load", "--to", s.URL("given_up"), "--batch", "500", "--no-cache", "--retry-for", "500ms", log)
+		loaded <- codexlag(t, "", "load", "--to", s.URL("given_up"), "--batch", "300", "--no-cache", "--retry-for", "500ms", log)
 	}()
 	for s.Query("SELECT count() FROM system.parts WHERE database = 'given_up' AND table = 'requests'") == "0" {
 		time.Sleep(time.Millisecond)
