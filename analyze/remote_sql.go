@@ -138,7 +138,7 @@ func (s *source) query(columns, where, groupBy string) string {
 		sql += " WHERE " + strings.Join(conditions, " AND ")
 	}
 	if groupBy != "" {
-		sql += " GROUP BY " + groupBy
+		sql += " GROUP BY " + groupBy + " HAVING count() > 0" // a key that is the same everywhere makes a row of nothing
 	}
 	return sql
 }
