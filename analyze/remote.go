@@ -56,13 +56,13 @@ func Fetch(ctx context.Context, db *clickhouse.DB, o Options, filter *Filter) (*
 
 func fetch(ctx context.Context, db *clickhouse.DB, o Options, filter *Filter) (*Collector, *Inputs, error) {
 	c := NewCollector(o)
-	r := &remote{ctx: ctx, db: db, c: c, o: &c.options, filter: filter}
+	r := &remote{ctx: ctx, db: db, c: c, o: &c.options, filter: filter, tailTotals: map[*group]*sample{}}
 	tables, err := db.Tables(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.sql = &dialect{o: &c.options, filter: filter, Tables: *tables}
-	steps := []func() error{r.span, r.counts, r.turnCounts, r.samples, r.tails, r.population, r.slowest, r.slowTurns, r.flags}
+	steps := []func() error{r.span, r.counts, r.turnCounts, r.tails, r.population, r.slowest, r.slowTurns}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, nil, err
@@ -108,7 +108,10 @@ func (r *remote) group(d Dimension, key string) *group {
 
 // counts asks for what needs no order: see group.tally.
 func (r *remote) counts() error {
-	e := r.sql.figures()
+	e, t := r.sql.figures(), r.sql.requests()
+	flags := [len(flagOrder)]string{e.fewTokens, e.shortDecode, e.burst, e.noTTFT, e.noTotal, e.noTokens, e.ttftAfterTotal,
+		e.tpsMismatch, "status = 'warmup'", "status = 'failed'", "status = 'aborted'", e.slowStart, e.slowStream}
+	measures := r.requestMeasures(e)
 	for _, d := range r.groupings() {
 		columns := newColumns()
 		var n, failed, aborted, warmup, met, missed, splits, tailed, both, reasoned, merged uint64
@@ -136,7 +139,15 @@ func (r *remote) counts() error {
 		for q := range qualities {
 			columns.count(fmt.Sprintf("toInt8(quality) = %d", q), &qualities[q])
 		}
-		err := r.grouped(r.sql.requests(), d, "", columns.list, func(key string, row *clickhouse.Row) {
+		var flagged [len(flagOrder)]uint64
+		if d == "" {
+			for i := range flags {
+				columns.count(flags[i], &flagged[i])
+			}
+		}
+		holdings := measured(columns, measures)
+		var held []*holding
+		err := r.grouped(t, d, "", columns.list, func(key string, row *clickhouse.Row) {
 			columns.take(row)
 			g := r.group(d, key)
 			g.requests, g.failed, g.aborted, g.warmup = int(n), int(failed), int(aborted), int(warmup)
@@ -148,32 +159,24 @@ func (r *remote) counts() error {
 			for q, k := range qualities {
 				g.qualities[q] = int(k)
 			}
-			if d == "" && merged > 0 {
-				r.c.quality.skipped[record.Merge] += int(merged)
+			held = append(held, holdings(key, g)...)
+			if d == "" {
+				for i, k := range flagged {
+					r.c.quality.flags[i] = int(k)
+				}
+				if merged > 0 {
+					r.c.quality.skipped[record.Merge] += int(merged)
+				}
 			}
 		})
+		if err == nil {
+			err = r.fill(t, d, measures, held)
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// flags counts what must not be trusted, of all requests.
-func (r *remote) flags() error {
-	e := r.sql.figures()
-	columns := newColumns()
-	var n [len(flagOrder)]uint64
-	for i, f := range [len(flagOrder)]string{e.fewTokens, e.shortDecode, e.burst, e.noTTFT, e.noTotal, e.noTokens, e.ttftAfterTotal,
-		e.tpsMismatch, "status = 'warmup'", "status = 'failed'", "status = 'aborted'", e.slowStart, e.slowStream} {
-		columns.count(f, &n[i])
-	}
-	return r.grouped(r.sql.requests(), "", "", columns.list, func(_ string, row *clickhouse.Row) {
-		columns.take(row)
-		for i := range n {
-			r.c.quality.flags[i] = int(n[i])
-		}
-	})
 }
 
 // turnCounts is counts for turns; see turnSums.
@@ -189,12 +192,20 @@ func (r *remote) turnCounts() error {
 		for i, part := range []string{"prefill", "decode", "model_time", "tool", "other"} {
 			columns.sum("intDiv("+part+", 1000)", "duration > 0", &parts[i])
 		}
-		err := r.grouped(r.sql.turns(), d, "", columns.list, func(key string, row *clickhouse.Row) {
+		holdings := measured(columns, turnMeasures)
+		var held []*holding
+		t := r.sql.turns()
+		err := r.grouped(t, d, "", columns.list, func(key string, row *clickhouse.Row) {
 			columns.take(row)
-			s := &r.group(d, key).turns
+			g := r.group(d, key)
+			held = append(held, holdings(key, g)...)
+			s := &g.turns
 			s.count, s.failed, s.aborted, s.unfinished = int(n), int(failed), int(aborted), int(unfinished)
 			s.prefill.lo, s.decode.lo, s.model.lo, s.tool.lo, s.other.lo = parts[0], parts[1], parts[2], parts[3], parts[4]
 		})
+		if err == nil {
+			err = r.fill(t, d, turnMeasures, held)
+		}
 		if err != nil {
 			return err
 		}

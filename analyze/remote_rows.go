@@ -56,11 +56,10 @@ const maxShift = 24
 
 // shifts finds out how often the requests of each group must be halved.
 func (r *remote) shifts() error {
+	if r.c.overall.requests <= maxRows {
+		return nil
+	}
 	for _, d := range r.groupings() {
-		crowded := r.c.overall.requests > maxRows
-		if !crowded {
-			return nil
-		}
 		columns := newColumns()
 		var left [maxShift + 1]uint64
 		for shift := range left {

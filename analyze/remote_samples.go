@@ -1,8 +1,8 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,162 +13,215 @@ import (
 // A measure is one of the samples of a group, in SQL.
 type measure struct {
 	of           func(*group) *sample
-	table        *source
 	where, value string
 	// rough: past the exact limit it is known by ranges only, as totalTable has it.
 	rough bool
 }
 
-// measures are the samples of a group, and the totals that the tail is cut at.
-func (r *remote) measures(tails map[*group]*sample) []measure {
-	e, requests, turns := r.sql.figures(), r.sql.requests(), r.sql.turns()
-	const ms = "(toFloat64(%s) / 1000000)"
-	time := func(of string) string { return fmt.Sprintf(ms, of) }
+func inMS(ns string) string { return "(toFloat64(" + ns + ") / 1000000)" }
+
+// requestMeasures are the samples of a group's requests, and the totals that
+// its tail is cut at.
+func (r *remote) requestMeasures(e *requestSQL) []measure {
 	return []measure{
-		{func(g *group) *sample { return &g.ttft }, requests, e.hasTTFT, time("ttft"), false},
-		{func(g *group) *sample { return &g.total }, requests, e.hasTotal, time("total"), false},
-		{func(g *group) *sample { return &g.decode }, requests, e.hasDecode, time(e.decode), false},
-		{func(g *group) *sample { return &g.output }, requests, all("(status = 'ok')", "(output >= 0)"), "toFloat64(output)", false},
-		{func(g *group) *sample { return &g.tpsAll }, requests, e.hasTPS, e.tps, false},
-		{func(g *group) *sample { return &g.tpsClean }, requests, e.clean, e.tps, false},
-		{func(g *group) *sample { return &g.tpot }, requests, all(e.clean, e.hasTPOT), e.tpot, false},
-		{func(g *group) *sample { return &g.turns.duration }, turns, "(duration > 0)", time("duration"), false},
-		{func(g *group) *sample { return &g.turns.ttft }, turns, "(ttft >= 0)", time("ttft"), false},
-		{func(g *group) *sample { return tails[g] }, requests, e.tailed, "(toFloat64(intDiv(total, 1000)) / 1000)", true},
+		{func(g *group) *sample { return &g.ttft }, e.hasTTFT, inMS("ttft"), false},
+		{func(g *group) *sample { return &g.total }, e.hasTotal, inMS("total"), false},
+		{func(g *group) *sample { return &g.decode }, e.hasDecode, inMS(e.decode), false},
+		{func(g *group) *sample { return &g.output }, "((status = 'ok') AND (output >= 0))", "toFloat64(output)", false},
+		{func(g *group) *sample { return &g.tpsAll }, e.hasTPS, e.tps, false},
+		{func(g *group) *sample { return &g.tpsClean }, e.clean, e.tps, false},
+		{func(g *group) *sample { return &g.tpot }, all(e.clean, e.hasTPOT), e.tpot, false},
+		{r.totalsOfTail, e.tailed, "(toFloat64(intDiv(total, 1000)) / 1000)", true},
 	}
 }
 
-// samples fills the samples of all groups.
-func (r *remote) samples() error {
-	r.tailTotals = map[*group]*sample{}
-	for _, d := range r.groupings() {
-		for _, m := range r.measures(r.tailTotals) {
-			if err := r.sample(d, &m); err != nil {
-				return err
-			}
-		}
+func (r *remote) totalsOfTail(g *group) *sample {
+	if r.tailTotals[g] == nil {
+		r.tailTotals[g] = new(sample)
 	}
-	return nil
+	return r.tailTotals[g]
+}
+
+var turnMeasures = []measure{
+	{func(g *group) *sample { return &g.turns.duration }, "(duration > 0)", inMS("duration"), false},
+	{func(g *group) *sample { return &g.turns.ttft }, "(ttft >= 0)", inMS("ttft"), false},
+}
+
+// measured adds to the columns of a query how many values each measure of the
+// table has, and how many of them are whole numbers that a table counts. The
+// function that it returns makes a holding of each, once a row was taken.
+func measured(c *columns, measures []measure) func(key string, g *group) []*holding {
+	n, whole := make([]uint64, len(measures)), make([]uint64, len(measures))
+	for i, m := range measures {
+		c.count(m.where, &n[i])
+		c.count(all(m.where, isTabledSQL(m.value)), &whole[i])
+	}
+	return func(key string, g *group) []*holding {
+		l := make([]*holding, len(measures))
+		for i, m := range measures {
+			l[i] = &holding{key: key, m: i, s: m.of(g), n: int(n[i]), whole: int(whole[i])}
+		}
+		return l
+	}
 }
 
 // A holding is what a database holds of one measure of one group.
 type holding struct {
-	key         string
-	s           *sample
-	n, whole    int
-	whole2      float64 // Σ of the table
-	levels, rks []int
+	key      string
+	m        int // which measure
+	s        *sample
+	n, whole int
+	tabled   float64 // Σ of the whole numbers in the table
 }
 
-func (h *holding) fine() int { return h.n - h.whole }
+// kind says how a sample gets its values.
+type kind uint8
 
-// small: fewer values than a table would take travel as they are.
-func (h *holding) small() bool { return h.fine() < tableFrom }
+const (
+	listed   kind = iota // all values travel: they are few, or few different ones
+	digested             // order statistics and sums travel, and whole numbers if the sample has a table
+	sketched             // counts by whole number and by range, and sums
+)
 
-func (r *remote) sample(d Dimension, m *measure) error {
-	if _, ok := m.table.key(d); !ok {
-		return nil
+func (h *holding) kind(limit int) kind {
+	switch {
+	case h.n > limit:
+		return sketched
+	case h.n-h.whole < tableFrom: // fewer than a table would have to replace
+		return listed
 	}
-	var all []*holding
-	var n, whole uint64
-	c := newColumns()
-	c.add("count()", &n)
-	c.count(isTabledSQL(m.value), &whole)
-	err := r.grouped(m.table, d, m.where, c.list, func(key string, row *clickhouse.Row) {
-		c.take(row)
-		g := r.group(d, key)
-		s := m.of(g)
-		if s == nil {
-			s = new(sample)
-			r.tailTotals[g] = s
-		}
-		all = append(all, &holding{key: key, s: s, n: int(n), whole: int(whole)})
-	})
-	if err != nil {
-		return err
-	}
-	var small, digested, sketched []*holding
+	return digested
+}
+
+// hasTable says whether whole numbers are counted in a table, as sample.settle
+// and sample.coarsen have it.
+func (h *holding) hasTable(limit int) bool { return h.n > limit || 2*h.whole >= h.n }
+
+// fill fills the samples of some groups of one table.
+func (r *remote) fill(t *source, d Dimension, measures []measure, all []*holding) error {
+	f := &filling{remote: r, t: t, d: d, measures: measures}
+	f.by, _ = t.key(d)
+	var of [sketched + 1][]*holding
 	for _, h := range all {
-		switch limit := r.o.ExactLimit; {
-		case h.n > limit:
-			sketched = append(sketched, h)
-		case h.small():
-			small = append(small, h)
-		default:
-			digested = append(digested, h)
+		if h.n > 0 {
+			k := h.kind(r.o.ExactLimit)
+			of[k] = append(of[k], h)
 		}
 	}
-	if err := r.values(d, m, small, ""); err != nil {
-		return err
-	}
-	if err := r.digests(d, m, digested); err != nil {
-		return err
-	}
-	return r.sketches(d, m, sketched)
-}
-
-// among restricts a query to the groups of some holdings.
-func (r *remote) among(t *source, d Dimension, l []*holding) string {
-	if d == "" {
-		return ""
-	}
-	key, _ := t.key(d)
-	keys := make([]string, len(l))
-	for i, h := range l {
-		keys[i] = clickhouse.Quote(h.key)
-	}
-	return key.text + " IN (" + strings.Join(keys, ", ") + ")"
-}
-
-func and(conditions ...string) string {
-	conditions = slices.DeleteFunc(conditions, func(s string) bool { return s == "" })
-	return strings.Join(conditions, " AND ")
-}
-
-// byKey asks for aggregates of the values of some groups, by more than the group.
-func (r *remote) byKey(d Dimension, m *measure, l []*holding, where, columns, by string, each func(*holding, *clickhouse.Row)) error {
-	if len(l) == 0 {
-		return nil
-	}
-	of := map[string]*holding{}
-	for _, h := range l {
-		of[h.key] = h
-	}
-	key, _ := m.table.key(d)
-	if by != "" {
-		by = ", " + by
-	}
-	changed := false
-	err := r.query(m.table.query(key.sql+" AS k, "+columns, and(m.where, where, r.among(m.table, d, l)), "k"+by), func(row *clickhouse.Row) {
-		h := of[key.take(row)]
-		if h == nil {
-			changed = true
-			h = &holding{s: &sample{sketch: new(sketch), digest: new(digest)}} // a group that is new; the row must be passed over
+	for _, h := range of[digested] {
+		h.s.digest = &digest{n: h.n, ranks: map[int]float64{}}
+		if h.hasTable(r.o.ExactLimit) {
+			h.s.needTable()
 		}
-		each(h, row)
-	})
-	if err == nil && changed {
-		err = errChanged
 	}
-	return err
-}
-
-// values fetches values with how often each comes, and adds them.
-func (r *remote) values(d Dimension, m *measure, l []*holding, where string) error {
-	err := r.byKey(d, m, l, where, m.value+" AS v, toUInt64(count())", "v", func(h *holding, row *clickhouse.Row) {
-		v, n := row.Float64(), row.UInt64()
-		h.whole2 += v * float64(n)
-		h.s.addMany(v, int(n))
-	})
-	if err != nil || where != "" {
+	for _, h := range of[sketched] {
+		h.s.coarsen()
+	}
+	if err := f.values(of[listed], slices.DeleteFunc(append(slices.Clone(of[digested]), of[sketched]...), func(h *holding) bool { return !h.hasTable(r.o.ExactLimit) })); err != nil {
 		return err
 	}
-	for _, h := range l {
-		if h.s.n() != h.n {
+	if err := f.digests(of[digested]); err != nil {
+		return err
+	}
+	if err := f.sketches(of[sketched]); err != nil {
+		return err
+	}
+	for _, h := range all {
+		if h.n > 0 && h.s.n() != h.n {
 			return errChanged
 		}
 	}
 	return nil
+}
+
+// A filling fills the samples of the groups of one dimension from one table.
+type filling struct {
+	*remote
+	t        *source
+	d        Dimension
+	by       keySQL
+	measures []measure
+}
+
+// among restricts a condition to the groups of some holdings.
+func (f *filling) among(l []*holding) string {
+	if f.d == "" {
+		return "1"
+	}
+	keys := make([]string, len(l))
+	for i, h := range l {
+		keys[i] = clickhouse.Quote(h.key)
+	}
+	return f.by.text + " IN (" + strings.Join(keys, ", ") + ")"
+}
+
+// perMeasure parts holdings by their measure.
+func perMeasure(l []*holding) map[int][]*holding {
+	of := map[int][]*holding{}
+	for _, h := range l {
+		of[h.m] = append(of[h.m], h)
+	}
+	return of
+}
+
+// An aspect is a value of the rows of one measure that a query is about.
+type aspect struct {
+	m            int
+	where, value string
+}
+
+// ask asks for something about each aspect: columns are written with {v}
+// for its value. Rows come with their holding. One query an aspect is faster
+// than one for all: an ARRAY JOIN over several takes ten times as long.
+func (f *filling) ask(aspects []aspect, l []*holding, columns, by string, each func(*holding, *clickhouse.Row)) error {
+	of := perMeasure(l)
+	for _, a := range aspects {
+		keyed := map[string]*holding{}
+		for _, h := range of[a.m] {
+			keyed[h.key] = h
+		}
+		changed := false
+		err := f.query(f.t.query(f.by.sql+" AS k, "+strings.ReplaceAll(columns, "{v}", a.value), a.where, "k"+by), func(row *clickhouse.Row) {
+			h := keyed[f.by.take(row)]
+			if h == nil {
+				changed = true // a group that is new; its row must be passed over
+				h = &holding{s: &sample{sketch: new(sketch), digest: new(digest)}}
+			}
+			each(h, row)
+		})
+		if err == nil && changed {
+			err = errChanged
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// values fetches values with how often each comes: all of the listed holdings,
+// whole numbers of those with a table.
+func (f *filling) values(listed, tabled []*holding) error {
+	var aspects []aspect
+	ofListed, ofTabled := perMeasure(listed), perMeasure(tabled)
+	for i, m := range f.measures {
+		l, t := ofListed[i], ofTabled[i]
+		var which []string
+		if len(l) > 0 {
+			which = append(which, f.among(l))
+		}
+		if len(t) > 0 {
+			which = append(which, all(isTabledSQL(m.value), f.among(t)))
+		}
+		if len(which) > 0 {
+			aspects = append(aspects, aspect{i, all(m.where, "("+strings.Join(which, " OR ")+")"), m.value})
+		}
+	}
+	return f.ask(aspects, append(slices.Clone(listed), tabled...), "{v} AS v, toUInt64(count())", ", v", func(h *holding, row *clickhouse.Row) {
+		v, n := row.Float64(), row.UInt64()
+		h.tabled += v * float64(n)
+		h.s.addMany(v, int(n))
+	})
 }
 
 // addMany adds a value n times.
@@ -186,6 +239,41 @@ func (s *sample) addMany(v float64, n int) {
 	}
 }
 
+// aspects are what the holdings of each measure are about: all their values, or
+// those that are in no table.
+func (f *filling) aspects(l []*holding, value func(of []*holding, m *measure) string) []aspect {
+	var aspects []aspect
+	of := perMeasure(l)
+	for i := range f.measures {
+		m := &f.measures[i]
+		with := slices.DeleteFunc(slices.Clone(of[i]), func(h *holding) bool { return h.s.table == nil })
+		without := slices.DeleteFunc(slices.Clone(of[i]), func(h *holding) bool { return h.s.table != nil })
+		var which []string
+		if len(with) > 0 {
+			which = append(which, all(not(isTabledSQL(m.value)), f.among(with)))
+		}
+		if len(without) > 0 {
+			which = append(which, f.among(without))
+		}
+		if len(which) > 0 {
+			aspects = append(aspects, aspect{i, all(m.where, "("+strings.Join(which, " OR ")+")"), value(of[i], m)})
+		}
+	}
+	return aspects
+}
+
+func itself(_ []*holding, m *measure) string { return m.value }
+
+// exactSums asks for sums without rounding of what the aspects are about.
+func (f *filling) exactSums(aspects []aspect, l []*holding, to func(*holding) *exactSum) error {
+	exponent, high, low := parted("{v}")
+	columns := fmt.Sprintf("toUInt64(%s) AS e, toUInt64(sum(%s)), toUInt64(sum(%s))", exponent, high, low)
+	return f.ask(aspects, l, columns, ", e", func(h *holding, row *clickhouse.Row) {
+		e, high, low := row.UInt64(), row.UInt64(), row.UInt64()
+		to(h).addExact(e, high, low)
+	})
+}
+
 // asked lists the ranks of the order statistics that a report or a comparison
 // looks at.
 func (r *remote) asked(n int) []int {
@@ -200,161 +288,112 @@ func (r *remote) asked(n int) []int {
 const atOnce = 4
 
 // digests asks for order statistics and exact sums of many values.
-func (r *remote) digests(d Dimension, m *measure, l []*holding) error {
+func (f *filling) digests(l []*holding) error {
 	if len(l) == 0 {
 		return nil
 	}
-	var tabled []*holding
-	for _, h := range l {
-		h.s.digest = &digest{n: h.n, ranks: map[int]float64{}}
-		if 2*h.whole >= h.n { // as sample.settle does
-			tabled = append(tabled, h)
-			h.s.needTable()
+	for _, of := range perMeasure(l) {
+		for part := range slices.Chunk(of, atOnce) {
+			if err := f.order(&f.measures[part[0].m], part); err != nil {
+				return err
+			}
 		}
 	}
-	// Whole numbers that a list keeps count as the others do.
-	if err := r.values(d, m, tabled, isTabledSQL(m.value)); err != nil {
+	if err := f.exactSums(f.aspects(l, itself), l, func(h *holding) *exactSum { return &h.s.digest.total }); err != nil {
 		return err
 	}
-	for part := range slices.Chunk(l, atOnce) {
-		if err := r.order(d, m, part); err != nil {
-			return err
-		}
-	}
-	for _, tables := range []bool{true, false} {
-		part, where := slices.DeleteFunc(slices.Clone(l), func(h *holding) bool { return (h.s.table != nil) != tables }), ""
-		if tables {
-			where = not(isTabledSQL(m.value))
-		}
-		if err := r.exactSums(d, m, part, where, m.value, func(h *holding) *exactSum { return &h.s.digest.total }); err != nil {
-			return err
-		}
-		if len(part) == 0 {
-			continue
-		}
-		off := "(" + m.value + " - " + r.meansSQL(m.table, d, part) + ")"
-		if err := r.exactSums(d, m, part, where, off+" * "+off, func(h *holding) *exactSum { return &h.s.digest.squares }); err != nil {
-			return err
-		}
-	}
-	return nil
+	squares := f.aspects(l, func(of []*holding, m *measure) string {
+		off := "(" + m.value + " - " + f.perGroup(of, func(h *holding) string { return floatSQL(h.s.digest.mean(h.tabled)) }) + ")"
+		return off + " * " + off
+	})
+	return f.exactSums(squares, l, func(h *holding) *exactSum { return &h.s.digest.squares })
 }
 
-// order asks for the order statistics of some groups.
-func (r *remote) order(d Dimension, m *measure, l []*holding) error {
+// order asks for the order statistics of one measure of some groups.
+func (f *filling) order(m *measure, l []*holding) error {
 	var levels []string
+	ranks := map[*holding][]int{}
+	first := map[*holding]int{}
+	of := map[string]*holding{}
 	for _, h := range l {
-		h.rks = r.asked(h.n)
-		for _, k := range h.rks {
+		first[h], ranks[h], of[h.key] = len(levels), f.asked(h.n), h
+		for _, k := range ranks[h] {
 			// The level of rank k of n values, whichever way it is rounded.
 			levels = append(levels, strconv.FormatFloat((float64(k)+0.5)/float64(h.n), 'f', 17, 64))
 		}
 	}
-	columns := fmt.Sprintf("toUInt64(count()), min(%[1]s), max(%[1]s), quantilesExact(%[2]s)(%[1]s)", m.value, strings.Join(levels, ", "))
-	seen := 0
-	err := r.byKey(d, m, l, "", columns, "", func(h *holding, row *clickhouse.Row) {
-		n := int(row.UInt64())
-		least, most := row.Float64(), row.Float64()
+	columns := fmt.Sprintf("%s AS k, toUInt64(count()), min(%[2]s), max(%[2]s), quantilesExact(%[3]s)(%[2]s)", f.by.sql, m.value, strings.Join(levels, ", "))
+	seen, changed := 0, false
+	err := f.query(f.t.query(columns, all(m.where, f.among(l)), "k"), func(row *clickhouse.Row) {
+		h := of[f.by.take(row)]
+		n, least, most := int(row.UInt64()), row.Float64(), row.Float64()
 		var values []float64
 		row.Array(func() { values = append(values, row.Float64()) })
-		if n != h.n || len(values) != len(levels) {
-			seen = math.MinInt
+		if h == nil || n != h.n || len(values) != len(levels) {
+			changed = true
 			return
 		}
-		at := 0
-		for _, o := range l {
-			if o == h {
-				break
-			}
-			at += len(o.rks)
-		}
-		g := h.s.digest
-		g.min, g.max = least, most
-		for i, k := range h.rks {
-			g.ranks[k] = values[at+i]
-		}
 		seen++
+		h.s.digest.min, h.s.digest.max = least, most
+		for i, k := range ranks[h] {
+			h.s.digest.ranks[k] = values[first[h]+i]
+		}
 	})
-	if err == nil && seen != len(l) {
+	if err == nil && (changed || seen != len(l)) {
 		err = errChanged
 	}
 	return err
 }
 
-// exactSums asks for sums without rounding.
-func (r *remote) exactSums(d Dimension, m *measure, l []*holding, where, value string, to func(*holding) *exactSum) error {
-	exponent, high, low := parted(value)
-	columns := fmt.Sprintf("toUInt64(%s) AS e, toUInt64(sum(%s)), toUInt64(sum(%s))", exponent, high, low)
-	return r.byKey(d, m, l, where, columns, "e", func(h *holding, row *clickhouse.Row) {
-		e, high, low := row.UInt64(), row.UInt64(), row.UInt64()
-		to(h).addExact(e, high, low)
-	})
-}
-
-// meansSQL is the mean of the group that a row belongs to.
-func (r *remote) meansSQL(t *source, d Dimension, l []*holding) string {
-	return r.perGroup(t, d, l, func(h *holding) string { return floatSQL(h.s.digest.mean(h.whole2)) })
-}
-
 // perGroup is a value that depends on the group that a row belongs to.
-func (r *remote) perGroup(t *source, d Dimension, l []*holding, value func(*holding) string) string {
-	if d == "" || len(l) == 1 {
+func (f *filling) perGroup(l []*holding, value func(*holding) string) string {
+	if f.d == "" || len(l) == 1 {
 		return value(l[0])
 	}
-	key, _ := t.key(d)
 	var b strings.Builder
 	for _, h := range l[:len(l)-1] {
-		fmt.Fprintf(&b, "%s = %s, %s, ", key.text, clickhouse.Quote(h.key), value(h))
+		fmt.Fprintf(&b, "%s = %s, %s, ", f.by.text, clickhouse.Quote(h.key), value(h))
 	}
 	return "multiIf(" + b.String() + value(l[len(l)-1]) + ")"
 }
 
-// sketches asks for counts by whole number and by range, and sums.
-func (r *remote) sketches(d Dimension, m *measure, l []*holding) error {
+// sketches asks for counts by range, and sums.
+func (f *filling) sketches(l []*holding) error {
 	if len(l) == 0 {
 		return nil
 	}
-	for _, h := range l {
-		h.s.coarsen()
-	}
-	if err := r.values(d, m, l, isTabledSQL(m.value)); err != nil {
-		return err
-	}
-	fine := not(isTabledSQL(m.value))
-	err := r.byKey(d, m, l, fine, "toUInt64("+rangeSQL(m.value)+") AS e, toUInt64(count())", "e", func(h *holding, row *clickhouse.Row) {
+	fine := f.aspects(l, itself)
+	err := f.ask(fine, l, "toUInt64("+rangeSQL("{v}")+") AS e, toUInt64(count())", ", e", func(h *holding, row *clickhouse.Row) {
 		at, n := row.UInt64(), row.UInt64()
 		h.s.sketch.take(int(at), n)
 	})
 	if err != nil {
 		return err
 	}
-	for _, h := range l {
-		if h.s.n() != h.n {
-			return errChanged
-		}
-	}
-	if m.rough {
-		for _, h := range l {
-			h.s.sketch.roughEnds()
-		}
-		return nil
-	}
-	err = r.byKey(d, m, l, fine, fmt.Sprintf("min(%[1]s), max(%[1]s)", m.value), "", func(h *holding, row *clickhouse.Row) {
+	err = f.ask(fine, l, "min({v}), max({v})", "", func(h *holding, row *clickhouse.Row) {
 		h.s.sketch.min, h.s.sketch.max = row.Float64(), row.Float64()
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.exactSums(d, m, l, fine, m.value, func(h *holding) *exactSum { return &h.s.sketch.total }); err != nil {
+	if err := f.exactSums(fine, l, func(h *holding) *exactSum { return &h.s.sketch.total }); err != nil {
 		return err
 	}
-	return r.exactSums(d, m, l, fine, m.value+" * "+m.value, func(h *holding) *exactSum { return &h.s.sketch.squares })
+	err = f.exactSums(f.aspects(l, func(_ []*holding, m *measure) string { return m.value + " * " + m.value }), l, func(h *holding) *exactSum { return &h.s.sketch.squares })
+	for _, h := range l {
+		if f.measures[h.m].rough {
+			h.s.sketch.roughEnds()
+		}
+	}
+	return err
 }
 
 // tails asks for the sums on both sides of the cut that tail makes.
 func (r *remote) tails() error {
-	e := r.sql.figures()
+	e, t := r.sql.figures(), r.sql.requests()
 	for _, d := range r.groupings() {
+		f := &filling{remote: r, t: t, d: d}
+		f.by, _ = t.key(d)
 		var l []*holding
 		add := func(key string, g *group) {
 			if s := r.tailTotals[g]; s != nil && g.byTotal.count >= minTail {
@@ -370,7 +409,7 @@ func (r *remote) tails() error {
 		}
 		slices.SortFunc(l, func(a, b *holding) int { return strings.Compare(a.key, b.key) })
 		for part := range slices.Chunk(l, 100) {
-			if err := r.cut(d, e, part); err != nil {
+			if err := f.cut(e, part); err != nil {
 				return err
 			}
 		}
@@ -378,43 +417,45 @@ func (r *remote) tails() error {
 	return nil
 }
 
-func (r *remote) cut(d Dimension, e *requestSQL, l []*holding) error {
-	m := &measure{table: r.sql.requests(), where: e.tailed, value: "(toFloat64(intDiv(total, 1000)) / 1000)"}
-	at := map[*holding]float64{}
-	exact := true
+func (f *filling) cut(e *requestSQL, l []*holding) error {
+	const value = "(toFloat64(intDiv(total, 1000)) / 1000)"
+	at, of, exact := map[*holding]float64{}, map[string]*holding{}, true
 	for _, h := range l {
-		at[h] = h.s.quantile(90)
+		at[h], of[h.key] = h.s.quantile(90), h
 		exact = exact && h.s.exact()
 	}
-	above := m.value + " >= " + r.perGroup(m.table, d, l, func(h *holding) string { return floatSQL(at[h]) })
+	above := value + " >= " + f.perGroup(l, func(h *holding) string { return floatSQL(at[h]) })
 	if !exact {
 		// A total that is known to its range lies where the middle of that does.
-		first := r.perGroup(m.table, d, l, func(h *holding) string {
-			n := ranges
-			for i := range ranges {
-				if middle(i) >= at[h] {
-					n = i
-					break
-				}
-			}
+		first := f.perGroup(l, func(h *holding) string {
 			if h.s.exact() {
-				n = -1
+				return "-1"
 			}
+			n, _ := slices.BinarySearchFunc(allRanges, at[h], func(r int, at float64) int { return cmp.Compare(middle(r), at) })
 			return strconv.Itoa(n)
 		})
-		above = fmt.Sprintf("if(%s OR %s = -1, %s, %s >= %s)", isTabledSQL(m.value), first, above, rangeSQL(m.value), first)
+		above = fmt.Sprintf("if(%s OR %s = -1, %s, %s >= %s)", isTabledSQL(value), first, above, rangeSQL(value), first)
 	}
-	columns := "toUInt64(" + above + ") AS e, toUInt64(count()), toUInt64(sum(toUInt64(intDiv(total, 1000)))), toUInt64(sum(toUInt64(intDiv(ttft, 1000)))), toUInt64(sum(toUInt64(" + e.decodeTokens + ")))"
-	return r.byKey(d, m, l, "", columns, "e", func(h *holding, row *clickhouse.Row) {
-		up := row.UInt64()
+	columns := f.by.sql + " AS k, toUInt8(" + above + ") AS e, toUInt64(count()), toUInt64(sum(toUInt64(intDiv(total, 1000)))), toUInt64(sum(toUInt64(intDiv(ttft, 1000)))), toUInt64(sum(toUInt64(" + e.decodeTokens + ")))"
+	return f.query(f.t.query(columns, all(e.tailed, f.among(l)), "k, e"), func(row *clickhouse.Row) {
+		h, up := of[f.by.take(row)], row.UInt8()
 		side := tailSet{n: int(row.UInt64()), total: sum{lo: row.UInt64()}, ttft: sum{lo: row.UInt64()}, tokens: sum{lo: row.UInt64()}}
-		if at[h] == 0 {
-			return // not of these groups
+		if h == nil {
+			return
 		}
-		g := r.group(d, h.key)
+		g := f.group(f.d, h.key)
 		if g.byTotal.known == nil {
 			g.byTotal.known = new([2]tailSet)
 		}
 		g.byTotal.known[1-up] = side
 	})
 }
+
+// allRanges are the ranges of a sketch.
+var allRanges = func() []int {
+	l := make([]int, ranges)
+	for i := range l {
+		l[i] = i
+	}
+	return l
+}()

@@ -82,6 +82,10 @@ func (db *DB) Query(ctx context.Context, query string, each func(*Row)) error {
 			// The whole result first: an error in the middle is then told as one.
 			"wait_end_of_query": {"1"},
 			"buffer_size":       {"1048576"},
+			// Thousands of groups make long queries.
+			"max_query_size":            {"33554432"},
+			"max_ast_elements":          {"10000000"},
+			"max_expanded_ast_elements": {"10000000"},
 		}, strings.NewReader(query), "")
 		if err != nil {
 			return err
