@@ -9,6 +9,7 @@ import (
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/parse"
 	"codexlag/parse/record"
 	"codexlag/report"
 )
@@ -21,6 +22,7 @@ type compareCmd struct {
 	figureFlags
 	colorFlags
 	languageFlags
+	fromFlags
 
 	At        string   `placeholder:"TIME" group:"Comparison" help:"Split one set in two: requests that ended before TIME, and the others."`
 	By        []string `placeholder:"KEY" group:"Comparison" help:"Compare also by ${dimensions}. Repeatable."`
@@ -68,7 +70,9 @@ func (c *compareCmd) Run(env *environment) error {
 		return err
 	}
 	var s *sides
-	if at.IsZero() {
+	if c.From != "" {
+		s, err = c.stored(env, zone, options, outputs, at)
+	} else if at.IsZero() {
 		s, err = c.twoSets(env, zone, options)
 	} else {
 		s, err = c.oneSet(env, zone, options, at)
@@ -140,6 +144,8 @@ func (c *compareCmd) at(zone *time.Location) (time.Time, error) {
 		return parseWhen("at", c.At, now(), zone)
 	}
 	switch {
+	case c.From != "":
+		return time.Time{}, usageError("--from compares by time: give --at TIME")
 	case len(c.Paths) != 2:
 		s := fmt.Sprintf("compare takes two paths, BEFORE and AFTER, not %d", len(c.Paths))
 		if len(c.Paths) > 2 {
@@ -201,6 +207,11 @@ func (c *compareCmd) oneSet(env *environment, zone *time.Location, options analy
 	if err != nil {
 		return nil, err
 	}
+	return c.split(env, zone, at, before, after, timeless, rd)
+}
+
+// split makes the two sides of a set that was split at a time.
+func (c *compareCmd) split(env *environment, zone *time.Location, at time.Time, before, after *analyze.Collector, timeless int, rd *reading) (*sides, error) {
 	if timeless > 0 {
 		env.warn("%s without a time left out: --at cannot place them", human.Plural(timeless, "request"))
 	}
@@ -218,6 +229,19 @@ func (c *compareCmd) oneSet(env *environment, zone *time.Location, options analy
 		after:    analyze.Set{Name: c.Lang.Sprintf("from %s", when), Inputs: rd.inputs(), Collected: after},
 		readings: []*reading{rd},
 	}, nil
+}
+
+// stored is oneSet of what a database holds.
+func (c *compareCmd) stored(env *environment, zone *time.Location, options analyze.Options, outputs []output, at time.Time) (*sides, error) {
+	db, filter, err := c.open(env, &c.inputFlags, zone, c.Paths, false, outputs)
+	if err != nil {
+		return nil, err
+	}
+	before, after, in, timeless, err := analyze.FetchSplit(env.ctx, db, options, filter, at)
+	if err != nil {
+		return nil, err
+	}
+	return c.split(env, zone, at, before, after, timeless, &reading{Summary: new(parse.Summary), stored: in})
 }
 
 // emptySide explains why there is nothing to compare.

@@ -73,7 +73,7 @@ func (c *reportCmd) Run(env *environment) error {
 		return err
 	}
 	if c.From != "" {
-		collector, read, err := c.fetch(env, &c.inputFlags, zone, c.Paths, c.Follow, outputs, options)
+		collector, read, err := c.fetch(env, zone, outputs, options)
 		if err != nil {
 			return err
 		}
