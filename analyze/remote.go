@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"codexlag/analyze/clickhouse"
@@ -62,7 +63,7 @@ func fetch(ctx context.Context, db *clickhouse.DB, o Options, filter *Filter) (*
 		return nil, nil, err
 	}
 	r.sql = &dialect{o: &c.options, filter: filter, Tables: *tables}
-	steps := []func() error{r.span, r.counts, r.turnCounts, r.tails, r.population, r.slowest, r.slowTurns}
+	steps := []func() error{r.zone, r.span, r.counts, r.turnCounts, r.tails, r.population, r.slowest, r.slowTurns}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, nil, err
@@ -76,23 +77,32 @@ func (r *remote) query(sql string, each func(*clickhouse.Row)) error {
 	return r.db.Query(r.ctx, sql, each)
 }
 
-// span finds out between which times the records lie: that decides about the
-// offsets of the time zone.
-func (r *remote) span() error {
-	for _, t := range []*source{r.sql.requests(), r.sql.turns()} {
-		err := r.query(t.query("toInt64(min(end)), toInt64(max(end)), toInt64(count())", "end != "+unknownTime, ""), func(row *clickhouse.Row) {
-			first, last, n := row.Int64(), row.Int64(), row.Int64()
-			if n > 0 {
-				r.c.span(time.UnixMicro(first).UTC())
-				r.c.span(time.UnixMicro(last).UTC())
-			}
-		})
-		if err != nil {
+// zone finds out between which times all records lie, for the offsets of the
+// time zone: the filter may ask for an hour.
+func (r *remote) zone() error {
+	var all Collector
+	for _, from := range []string{r.sql.Requests, r.sql.Turns} {
+		if err := r.ends(&source{q: r.sql, from: strings.TrimSuffix(from, " FINAL")}, all.span); err != nil {
 			return err
 		}
-		r.sql.first, r.sql.last = r.c.first, r.c.last
 	}
+	r.sql.first, r.sql.last = all.first, all.last
 	return nil
+}
+
+// span finds out between which times the records lie that the filter keeps.
+func (r *remote) span() error {
+	return errors.Join(r.ends(r.sql.requests(), r.c.span), r.ends(r.sql.turns(), r.c.span))
+}
+
+func (r *remote) ends(t *source, see func(time.Time)) error {
+	return r.query(t.query("toInt64(min(end)), toInt64(max(end)), toInt64(count())", "end != "+unknownTime, ""), func(row *clickhouse.Row) {
+		first, last, n := row.Int64(), row.Int64(), row.Int64()
+		if n > 0 {
+			see(time.UnixMicro(first).UTC())
+			see(time.UnixMicro(last).UTC())
+		}
+	})
 }
 
 // groupings are all requests, then those by each dimension.

@@ -33,8 +33,11 @@ func FetchSplit(ctx context.Context, db *clickhouse.DB, o Options, filter *Filte
 	if err != nil {
 		return nil, nil, nil, 0, err
 	}
-	q := &dialect{o: &o, filter: filter, Tables: *tables}
-	err = db.Query(ctx, q.requests().query("toInt64(count())", "end = "+unknownTime, ""), func(row *clickhouse.Row) { timeless = int(row.Int64()) })
+	r := &remote{ctx: ctx, db: db, sql: &dialect{o: &o, filter: filter, Tables: *tables}}
+	if err := r.zone(); err != nil {
+		return nil, nil, nil, 0, err
+	}
+	err = db.Query(ctx, r.sql.requests().query("toInt64(count())", "end = "+unknownTime, ""), func(row *clickhouse.Row) { timeless = int(row.Int64()) })
 	return before, after, in, timeless, err
 }
 
@@ -50,7 +53,10 @@ func fetchSides(ctx context.Context, db *clickhouse.DB, o Options, whole, early,
 		return nil, nil, nil, err
 	}
 	r := &remote{ctx: ctx, db: db, c: before, o: &before.options, filter: whole}
-	r.sql = &dialect{o: r.o, filter: whole, Tables: *tables, first: before.first, last: after.last}
+	r.sql = &dialect{o: r.o, filter: whole, Tables: *tables}
+	if err := r.zone(); err != nil {
+		return nil, nil, nil, err
+	}
 	before.ranked = map[[2]*sample]rankCounts{}
 	for _, d := range r.groupings() {
 		if d == "" {

@@ -18,7 +18,7 @@ import (
 )
 
 // gatewayLog writes request lines of all kinds: with and without a time, a
-// model, token counts; failed ones; noise between them.
+// model, token counts, parts of a millisecond; failed ones; noise between them.
 func gatewayLog(t *testing.T, path string, n int, seed uint64) string {
 	t.Helper()
 	f, err := os.Create(path)
@@ -36,7 +36,11 @@ func gatewayLog(t *testing.T, path string, n int, seed uint64) string {
 		if i%7 > 0 {
 			fmt.Fprintf(w, "%s ", at.Format(time.RFC3339Nano))
 		}
-		fmt.Fprintf(w, "[request] first_token_ms=%d total_tokens=%d total_ms=%d model=m%d", ttft, output, total, r.IntN(3))
+		fraction := ""
+		if i%10 < 3 {
+			fraction = fmt.Sprintf(".%03d", r.IntN(1000))
+		}
+		fmt.Fprintf(w, "[request] first_token_ms=%d%s total_tokens=%d total_ms=%d%[2]s model=m%[5]d", ttft, fraction, output, total, r.IntN(3))
 		if i%3 > 0 {
 			input := 100 + int(20000*r.Float64())
 			fmt.Fprintf(w, " prompt_tokens=%d cached_tokens=%d", input, input*r.IntN(5)/5)
