@@ -65,12 +65,12 @@ func (c *compareCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	at, err := c.at(zone)
+	at, err := c.at(env, zone)
 	if err != nil {
 		return err
 	}
 	var s *sides
-	if c.From != "" {
+	if c.fromFlags.wanted(env, c.Paths) {
 		s, err = c.stored(env, zone, options, outputs, at)
 	} else if at.IsZero() {
 		s, err = c.twoSets(env, zone, options)
@@ -139,12 +139,12 @@ func (c *compareCmd) outputs(env *environment) ([]output, error) {
 }
 
 // at is the time of --at, and checks that the number of paths fits.
-func (c *compareCmd) at(zone *time.Location) (time.Time, error) {
+func (c *compareCmd) at(env *environment, zone *time.Location) (time.Time, error) {
 	if c.At != "" {
 		return parseWhen("at", c.At, now(), zone)
 	}
 	switch {
-	case c.From != "":
+	case c.fromFlags.wanted(env, c.Paths):
 		return time.Time{}, usageError("--from compares by time: give --at TIME")
 	case len(c.Paths) != 2:
 		s := fmt.Sprintf("compare takes two paths, BEFORE and AFTER, not %d", len(c.Paths))

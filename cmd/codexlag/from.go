@@ -15,6 +15,12 @@ type fromFlags struct {
 	PasswordFile string `placeholder:"FILE" group:"Database" help:"Take the password of --from from this file; or from CODEXLAG_CLICKHOUSE_PASSWORD."`
 }
 
+// wanted reports whether the database is what the call is about: paths on the
+// command line come before an address in the settings.
+func (f *fromFlags) wanted(env *environment, paths []string) bool {
+	return f.From != "" && (len(paths) == 0 || env.settings.origin["from"] == "")
+}
+
 // open checks that the flags go together, and returns the database and what
 // of it counts.
 func (f *fromFlags) open(env *environment, in *inputFlags, zone *time.Location, paths []string, follow bool, outputs []output) (*clickhouse.DB, *analyze.Filter, error) {

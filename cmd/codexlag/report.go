@@ -72,7 +72,7 @@ func (c *reportCmd) Run(env *environment) error {
 	if err := c.followFlags.check(env); err != nil {
 		return err
 	}
-	if c.From != "" {
+	if c.fromFlags.wanted(env, c.Paths) {
 		collector, read, err := c.fetch(env, zone, outputs, options)
 		if err != nil {
 			return err
