@@ -45,7 +45,7 @@ const fetchTries = 5
 // them.
 func Fetch(ctx context.Context, db *clickhouse.DB, o Options, filter *Filter) (*Collector, *Inputs, error) {
 	for try := 1; ; try++ {
-		c, in, err := fetch(ctx, db, o, filter)
+		c, in, err := fetch(ctx, db, o, filter, try > 1)
 		if err == nil || !errors.Is(err, errChanged) {
 			return c, in, err
 		}
@@ -55,10 +55,10 @@ func Fetch(ctx context.Context, db *clickhouse.DB, o Options, filter *Filter) (*
 	}
 }
 
-func fetch(ctx context.Context, db *clickhouse.DB, o Options, filter *Filter) (*Collector, *Inputs, error) {
+func fetch(ctx context.Context, db *clickhouse.DB, o Options, filter *Filter, final bool) (*Collector, *Inputs, error) {
 	c := NewCollector(o)
 	r := &remote{ctx: ctx, db: db, c: c, o: &c.options, filter: filter, tailTotals: map[*group]*sample{}}
-	tables, err := db.Tables(ctx)
+	tables, err := db.Tables(ctx, final)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,7 +70,19 @@ func fetch(ctx context.Context, db *clickhouse.DB, o Options, filter *Filter) (*
 		}
 	}
 	in, err := r.inputs()
-	return c, in, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, in, r.unchanged()
+}
+
+// unchanged checks that nothing came in between that could be there twice.
+func (r *remote) unchanged() error {
+	ok, err := r.db.Unchanged(r.ctx, &r.sql.Tables)
+	if err == nil && !ok {
+		err = errChanged
+	}
+	return err
 }
 
 func (r *remote) query(sql string, each func(*clickhouse.Row)) error {

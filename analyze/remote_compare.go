@@ -21,7 +21,7 @@ func FetchSplit(ctx context.Context, db *clickhouse.DB, o Options, filter *Filte
 		late.Since = at
 	}
 	for try := 1; ; try++ {
-		before, after, in, err = fetchSides(ctx, db, o, filter, &early, &late, at)
+		before, after, in, err = fetchSides(ctx, db, o, filter, &early, &late, at, try > 1)
 		if err == nil || !errors.Is(err, errChanged) || try == fetchTries {
 			break
 		}
@@ -29,7 +29,7 @@ func FetchSplit(ctx context.Context, db *clickhouse.DB, o Options, filter *Filte
 	if err != nil || filter.NeedsTime() {
 		return before, after, in, 0, err
 	}
-	tables, err := db.Tables(ctx)
+	tables, err := db.Tables(ctx, true)
 	if err != nil {
 		return nil, nil, nil, 0, err
 	}
@@ -41,14 +41,14 @@ func FetchSplit(ctx context.Context, db *clickhouse.DB, o Options, filter *Filte
 	return before, after, in, timeless, err
 }
 
-func fetchSides(ctx context.Context, db *clickhouse.DB, o Options, whole, early, late *Filter, at time.Time) (before, after *Collector, in *Inputs, err error) {
+func fetchSides(ctx context.Context, db *clickhouse.DB, o Options, whole, early, late *Filter, at time.Time, final bool) (before, after *Collector, in *Inputs, err error) {
 	if before, in, err = Fetch(ctx, db, o, early); err != nil {
 		return nil, nil, nil, err
 	}
 	if after, _, err = Fetch(ctx, db, o, late); err != nil {
 		return nil, nil, nil, err
 	}
-	tables, err := db.Tables(ctx)
+	tables, err := db.Tables(ctx, final)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -71,7 +71,7 @@ func fetchSides(ctx context.Context, db *clickhouse.DB, o Options, whole, early,
 			return nil, nil, nil, err
 		}
 	}
-	return before, after, in, nil
+	return before, after, in, r.unchanged()
 }
 
 // rank lets the database rank the values of two groups against each other,

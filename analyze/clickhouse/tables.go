@@ -7,39 +7,56 @@ import (
 
 // Tables say what to write behind FROM so that every row comes once, whatever
 // the server has merged so far.
-type Tables struct{ Requests, Turns, Logs string }
+type Tables struct {
+	Requests, Turns, Logs string
+	plain                 map[string]uint64 // rows of the tables that are read as they are
+}
 
-// Tables checks the layout and looks at how far the server has merged: where
-// nothing can be there twice, there is no need to look for it.
-func (db *DB) Tables(ctx context.Context) (*Tables, error) {
+// Tables checks the layout and looks whether any row is there twice. Only then,
+// or where final is true, must the server look for that in every query, which
+// takes several times as long; else Unchanged tells whether it stayed so.
+func (db *DB) Tables(ctx context.Context, final bool) (*Tables, error) {
 	if err := db.CheckLayout(ctx); err != nil {
 		return nil, err
 	}
-	final := map[string]bool{}
-	for _, t := range tables {
-		final[t.name] = true
-	}
-	// A table of ReplacingMergeTree with one part a partition has each key once.
-	// What is behind a Distributed table is left open.
-	err := db.Query(ctx, "SELECT name FROM system.tables WHERE database = "+Quote(db.address.Database)+" AND engine = 'ReplacingMergeTree'", func(r *Row) {
-		final[r.String()] = false
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = db.Query(ctx, "SELECT table FROM system.parts WHERE active AND database = "+Quote(db.address.Database)+" GROUP BY table, partition HAVING count() > 1", func(r *Row) {
-		final[r.String()] = true
-	})
-	if err != nil {
-		return nil, err
-	}
-	from := func(t *table) string {
-		if final[t.name] {
-			return t.name + " FINAL"
+	all := &Tables{plain: map[string]uint64{}}
+	for _, t := range []struct {
+		name string
+		from *string
+	}{{requestsTable.name, &all.Requests}, {turnsTable.name, &all.Turns}, {logsTable.name, &all.Logs}} {
+		*t.from = t.name + " FINAL"
+		if final {
+			continue
 		}
-		return t.name
+		rows, err := db.count(ctx, t.name)
+		if err != nil {
+			return nil, err
+		}
+		once, err := db.count(ctx, *t.from)
+		if err != nil {
+			return nil, err
+		}
+		if rows == once {
+			*t.from, all.plain[t.name] = t.name, rows
+		}
 	}
-	return &Tables{from(requestsTable), from(turnsTable), from(logsTable)}, nil
+	return all, nil
+}
+
+// Unchanged reports whether the tables that are read as they are have as many
+// rows as before: if so, none came twice since.
+func (db *DB) Unchanged(ctx context.Context, t *Tables) (bool, error) {
+	for name, before := range t.plain {
+		if rows, err := db.count(ctx, name); err != nil || rows != before {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (db *DB) count(ctx context.Context, from string) (n uint64, err error) {
+	err = db.Query(ctx, "SELECT toUInt64(count()) FROM "+from, func(r *Row) { n = r.UInt64() })
+	return n, err
 }
 
 // RequestColumns are the columns that Request takes, in its order.
