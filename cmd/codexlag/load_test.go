@@ -107,6 +107,10 @@ func TestLoadAgainLeavesEveryRequestOnce(t *testing.T) {
 			if n, want := strings.Fields(once)[0], strconv.Itoa(strings.Count(local.stdout, "\n")-1); n != want {
 				t.Errorf("%s requests are in the database, the log has %s", n, want)
 			}
+			failed := strings.Count(local.stdout, ",failed,") + strings.Count(local.stdout, ",aborted,")
+			if n := s.Query("SELECT count() FROM " + db + ".failures"); n != strconv.Itoa(failed) {
+				t.Errorf("%s failures are in the database, the log has %d", n, failed)
+			}
 			load(t, append(args, "--host", "another", "--no-cache")...)
 			if got := each(s, db); got != once {
 				t.Errorf("loaded again:\n got %s\nwant %s", got, once)
