@@ -11,9 +11,8 @@ import (
 type digest struct {
 	n        int             // of all values of the sample
 	min, max float64         // of all
-	listed   int             // values that are in no table
-	total    exactSum        // of the listed ones
-	squares  exactSum        // of (v − mean)² of the listed ones
+	total    exactSum        // of those that are in no table
+	squares  exactSum        // of (v − mean)² of the same
 	ranks    map[int]float64 // order statistics of all, by rank from 0
 }
 

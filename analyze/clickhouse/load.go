@@ -3,7 +3,6 @@ package clickhouse
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
@@ -194,7 +193,6 @@ type sink struct {
 	file, dir       string
 	fileHash        uint64
 	now             uint64 // when the batch was begun
-	last            *record.Request
 }
 
 func (s *sink) add(r record.Record) {
@@ -390,9 +388,4 @@ func (s *sink) toolsOf(t *record.Turn) {
 	each(func(v *record.Interval) { d.uint16(uint16(v.Start.Nanosecond() % 1000)) })
 	each(func(v *record.Interval) { d.int64(Micros(v.End)) })
 	each(func(v *record.Interval) { d.uint16(uint16(v.End.Nanosecond() % 1000)) })
-}
-
-// Describe says what was loaded.
-func (l *Loader) Describe() string {
-	return fmt.Sprintf("%d requests and %d turns", l.Requests(), l.Turns())
 }
