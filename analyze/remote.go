@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,7 @@ func Fetch(ctx context.Context, db *clickhouse.DB, o Options, filter *Filter) (*
 func fetch(ctx context.Context, db *clickhouse.DB, o Options, filter *Filter, final bool) (*Collector, *Inputs, error) {
 	c := NewCollector(o)
 	r := &remote{ctx: ctx, db: db, c: c, o: &c.options, filter: filter, tailTotals: map[*group]*sample{}}
-	tables, err := db.Tables(ctx, final)
+	tables, err := db.Tables(ctx, final, filter.Since, filter.Until)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,8 +91,12 @@ func (r *remote) query(sql string, each func(*clickhouse.Row)) error {
 }
 
 // zone finds out between which times all records lie, for the offsets of the
-// time zone: the filter may ask for an hour.
+// time zone, where days or hours are asked about.
 func (r *remote) zone() error {
+	clock := func(d Dimension) bool { return d == "day" || d == "hour" }
+	if !slices.ContainsFunc(r.o.By, clock) && !slices.ContainsFunc(r.filter.Where, func(c Condition) bool { return clock(c.By) }) {
+		return nil
+	}
 	var all Collector
 	for _, from := range []string{r.sql.Requests, r.sql.Turns} {
 		if err := r.ends(&source{q: r.sql, from: strings.TrimSuffix(from, " FINAL")}, all.span); err != nil {

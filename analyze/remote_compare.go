@@ -29,11 +29,11 @@ func FetchSplit(ctx context.Context, db *clickhouse.DB, o Options, filter *Filte
 	if err != nil || filter.NeedsTime() {
 		return before, after, in, 0, err
 	}
-	tables, err := db.Tables(ctx, true)
+	tables, err := db.Tables(ctx, true, time.Time{}, time.Time{})
 	if err != nil {
 		return nil, nil, nil, 0, err
 	}
-	r := &remote{ctx: ctx, db: db, sql: &dialect{o: &o, filter: filter, Tables: *tables}}
+	r := &remote{ctx: ctx, db: db, o: &o, filter: filter, sql: &dialect{o: &o, filter: filter, Tables: *tables}}
 	if err := r.zone(); err != nil {
 		return nil, nil, nil, 0, err
 	}
@@ -48,7 +48,7 @@ func fetchSides(ctx context.Context, db *clickhouse.DB, o Options, whole, early,
 	if after, _, err = Fetch(ctx, db, o, late); err != nil {
 		return nil, nil, nil, err
 	}
-	tables, err := db.Tables(ctx, final)
+	tables, err := db.Tables(ctx, final, whole.Since, whole.Until)
 	if err != nil {
 		return nil, nil, nil, err
 	}

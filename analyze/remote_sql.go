@@ -97,7 +97,7 @@ type source struct {
 
 func (q *dialect) requests() *source {
 	s := &source{q: q, from: q.Requests}
-	s.where = q.inTime()
+	s.where = append(q.inTime(), clickhouse.RequestDays(q.filter.Since, q.filter.Until))
 	for _, c := range q.filter.Where {
 		key, _ := s.key(c.By)
 		s.where = append(s.where, c.sql(key.text))
@@ -107,7 +107,7 @@ func (q *dialect) requests() *source {
 
 func (q *dialect) turns() *source {
 	s := &source{q: q, from: q.Turns, turns: true}
-	s.where = q.inTime()
+	s.where = append(q.inTime(), clickhouse.TurnDays(q.filter.Since, q.filter.Until))
 	for _, c := range q.filter.Where {
 		if key, ok := s.key(c.By); ok {
 			s.where = append(s.where, c.sql(key.text))
