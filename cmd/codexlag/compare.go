@@ -22,7 +22,6 @@ type compareCmd struct {
 	figureFlags
 	colorFlags
 	languageFlags
-	fromFlags
 
 	At        string   `placeholder:"TIME" group:"Comparison" help:"Split one set in two: requests that ended before TIME, and the others."`
 	By        []string `placeholder:"KEY" group:"Comparison" help:"Compare also by ${dimensions}. Repeatable."`
@@ -31,6 +30,8 @@ type compareCmd struct {
 
 	Format string   `placeholder:"FORMAT" enum:",markdown,text,html,json" default:"" group:"Output" help:"markdown, text, html or json (default: text on a terminal, else markdown)."`
 	Output []string `short:"o" placeholder:"FILE" sep:"none" group:"Output" help:"Write the comparison to FILE instead, in the format of its ending (.md .txt .html .json). Repeatable."`
+
+	fromFlags
 }
 
 // Help is the long text of codexlag compare --help.
