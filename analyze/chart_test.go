@@ -119,7 +119,7 @@ func TestWeeksBeginOnMondays(t *testing.T) {
 func TestScatterIsBounded(t *testing.T) {
 	var dots []Dot
 	for i := range 5000 {
-		dots = append(dots, Dot{X: float64(i), Y: float64(i % 100), key: mix(uint64(i))})
+		dots = append(dots, Dot{X: float64(i), Y: float64(i % 100), key: record.Mix(uint64(i))})
 	}
 	dots = append(dots, Dot{X: 1, Y: 1e6}, Dot{X: 1e9, Y: 1})
 	s := newScatter(dots, false)

@@ -29,6 +29,7 @@ type Collector struct {
 	slowFloor   time.Duration // at least options.Top requests are known to have as much
 	unbounded   int           // requests since bound
 	slowTurns   slowTurns
+	ranked      map[[2]*sample]rankCounts // against another collector; see FetchSplit
 	first, last time.Time
 }
 

@@ -179,7 +179,7 @@ type Set struct {
 func Compare(tool Tool, before, after Set, threshold float64) *Comparison {
 	a, b := before.Collected, after.Collected
 	o := &a.options
-	c := &comparer{ps: o.Percentiles, threshold: threshold}
+	c := &comparer{ps: o.Percentiles, threshold: threshold, ranked: a.ranked}
 	r := &Comparison{
 		Schema: CompareSchema, Tool: tool, Options: o.out(), Threshold: threshold,
 		Before: before.side(), After: after.side(),
@@ -237,6 +237,7 @@ type comparer struct {
 	ps        []float64
 	threshold float64
 	tests     int
+	ranked    map[[2]*sample]rankCounts // what a database knows of two samples that are there
 }
 
 // groups compares the groups that both have, the largest first.
@@ -294,7 +295,12 @@ func (g *group) estimatedShare() *float64 {
 func (c *comparer) metric(a, b *sample, up, down string) *MetricChange {
 	m := &MetricChange{N: [2]int{a.n(), b.n()}, Before: a.dist(c.ps), After: b.dist(c.ps), percentiles: c.ps}
 	var direction float64
-	if m.P, direction = mannWhitney(a.ordered(), b.ordered()); m.P != nil {
+	if ranks, ok := c.ranked[[2]*sample{a, b}]; ok {
+		m.P, direction = ranks.mannWhitney()
+	} else {
+		m.P, direction = mannWhitney(a.ordered(), b.ordered())
+	}
+	if m.P != nil {
 		c.tests++
 	}
 	m.Verdict = c.judge(m, direction, up, down)

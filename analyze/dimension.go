@@ -116,13 +116,17 @@ func sizeBand(t record.Tokens) string {
 	if !t.Known {
 		return ""
 	}
-	for _, b := range []struct {
-		below int64
-		name  string
-	}{{100, "below 100"}, {500, "100–499"}, {2_000, "500–1,999"}, {10_000, "2,000–9,999"}, {50_000, "10,000–49,999"}, {200_000, "50,000–199,999"}} {
+	for _, b := range sizeBands {
 		if t.N < b.below {
 			return b.name
 		}
 	}
-	return "200,000 and more"
+	return largestSize
 }
+
+var sizeBands = []struct {
+	below int64
+	name  string
+}{{100, "below 100"}, {500, "100–499"}, {2_000, "500–1,999"}, {10_000, "2,000–9,999"}, {50_000, "10,000–49,999"}, {200_000, "50,000–199,999"}}
+
+const largestSize = "200,000 and more"

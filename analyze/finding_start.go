@@ -38,14 +38,7 @@ func slowStart(f *facts) []found {
 	default:
 		return nil
 	}
-	var beyond int
-	var waited int64
-	for _, ms := range s.ordered() {
-		if ms > limit {
-			beyond++
-			waited += int64(1000 * ms)
-		}
-	}
+	beyond, waited := f.quality.Flags[SlowStart], int64(f.lateStarts.lo)
 	evidence := f.Sprintf("TTFT p50 %s", human.Duration(p50))
 	if s.n() >= minP90 {
 		evidence += f.Sprintf(", p90 %s", human.Duration(p90))

@@ -27,6 +27,7 @@ type facts struct {
 	share      float64 // of all requests that the rows hold: 1 unless there were too many to keep
 	all        *Group
 	ttft       *sample // ms, of all requests that have one that counts
+	lateStarts sum     // Σ TTFT beyond the limit, µs
 	groups     []named
 	quality    *Quality
 	inputs     *Inputs
@@ -71,7 +72,7 @@ func (c *Collector) facts(r *Report) *facts {
 	f := &facts{
 		Language: c.options.Language,
 		rows:     make([]*row, len(rows)), population: rows, share: share, all: r.Overall,
-		ttft: &c.overall.ttft, quality: &r.Quality, inputs: &r.Inputs, options: &c.options,
+		ttft: &c.overall.ttft, lateStarts: c.overall.lateStarts, quality: &r.Quality, inputs: &r.Inputs, options: &c.options,
 	}
 	for i := range rows {
 		f.rows[i] = &rows[i]

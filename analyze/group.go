@@ -26,6 +26,7 @@ type group struct {
 	byTotal              totalTable
 	sloMet, sloMissed    int
 	bothSlow             int // requests that are a slow start and a slow stream
+	lateStarts           sum // Σ TTFT of the slow starts, µs
 	reasoning            reasoningSums
 	qualities            [record.Measured + 1]int
 	turns                turnSums
@@ -66,6 +67,9 @@ func (g *group) tally(r *record.Request, m *metrics, o *Options) {
 	g.reasoning.add(r)
 	if m.flags&bothSlow == bothSlow {
 		g.bothSlow++
+	}
+	if m.flags&slowStartBit != 0 {
+		g.lateStarts.add(int64(1000 * milliseconds(m.ttft)))
 	}
 }
 
@@ -137,6 +141,7 @@ func (g *group) merge(o *group) {
 	g.sloMet += o.sloMet
 	g.sloMissed += o.sloMissed
 	g.bothSlow += o.bothSlow
+	g.lateStarts.merge(o.lateStarts)
 	g.reasoning.merge(&o.reasoning)
 	g.turns.merge(&o.turns)
 	for q, n := range o.qualities {

@@ -1,5 +1,7 @@
 package analyze
 
+import "codexlag/parse/record"
+
 // maxKeys bounds how many groups one dimension has. A person looks at dozens;
 // hundreds of thousands of sessions or made-up names must not fill the memory.
 const maxKeys = 20_000
@@ -37,7 +39,7 @@ func (k *keyed) group(key string) *group {
 }
 
 func (k *keyed) wants(key string) bool {
-	return k.shift == 0 || key == OtherKey || mix(hash(key))>>(64-k.shift) == 0
+	return k.shift == 0 || key == OtherKey || record.Mix(record.HashFile(key))>>(64-k.shift) == 0
 }
 
 // halve moves the groups whose keys are no longer told apart into the shared one.

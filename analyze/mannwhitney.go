@@ -24,7 +24,7 @@ func mannWhitney(a, b []float64) (p *float64, after float64) {
 		return nil, 0
 	}
 	if max(len(a), len(b)) > moremath.MannWhitneyExactLimit {
-		return mannWhitneyNormal(a, b)
+		return countRanks(a, b).mannWhitney()
 	}
 	r, err := moremath.MannWhitneyUTest(a, b, moremath.LocationDiffers)
 	if errors.Is(err, moremath.ErrSamplesEqual) {
@@ -46,11 +46,32 @@ func mannWhitney(a, b []float64) (p *float64, after float64) {
 	return num(min(r.P, 1)), after // twice a tail can exceed 1
 }
 
-// mannWhitneyNormal is mannWhitney by the normal approximation, with corrections
-// for ties and continuity. The library's overflows from two million equal values
-// on, and knows no p below 1e-16.
-func mannWhitneyNormal(a, b []float64) (p *float64, after float64) {
-	var u, ties float64 // pairs in which b is larger, ties as halves; Σ(t³−t)
+// rankCounts are what the test needs of two big samples, in whole numbers.
+type rankCounts struct {
+	na, nb int
+	// twiceU is twice the number of pairs in which the value of a is greater;
+	// of pairs of equal values each counts once.
+	twiceU int64
+	ties   ties
+}
+
+// ties are Σ t·(t²−1) over the values, t being how often one comes. From two
+// million on t³ has no room in 64 bits, so high is Σ t·⌊(t²−1)/2²⁰⌋ and low what
+// is left.
+type ties struct{ high, low int64 }
+
+const tiesHigh = 1 << 20
+
+func (s *ties) add(t int64) {
+	s.high += t * ((t*t - 1) / tiesHigh)
+	s.low += t * ((t*t - 1) % tiesHigh)
+}
+
+func (s ties) float() float64 { return float64(s.high)*tiesHigh + float64(s.low) }
+
+// countRanks counts for two samples, each in ascending order.
+func countRanks(a, b []float64) rankCounts {
+	c := rankCounts{na: len(a), nb: len(b)}
 	for i, j := 0, 0; i < len(a) || j < len(b); {
 		var v float64
 		switch {
@@ -66,16 +87,22 @@ func mannWhitneyNormal(a, b []float64) (p *float64, after float64) {
 		}
 		for ; l < len(b) && b[l] == v; l++ {
 		}
-		u += float64(l-j) * (float64(i) + float64(k-i)/2)
-		t := float64(k - i + l - j)
-		ties += t*t*t - t
+		c.twiceU += int64(k-i) * int64(j+l)
+		c.ties.add(int64(k - i + l - j))
 		i, j = k, l
 	}
-	pairs, n := float64(len(a))*float64(len(b)), float64(len(a)+len(b))
-	after = u - pairs/2
+	return c
+}
+
+// mannWhitney is mannWhitney by the normal approximation, with corrections for
+// ties and continuity, for more than fifty values a side. (That of the library
+// overflows from two million equal values on, and knows no p below 1e-16.)
+func (c rankCounts) mannWhitney() (p *float64, after float64) {
+	pairs, n := float64(c.na)*float64(c.nb), float64(c.na+c.nb)
+	after = pairs/2 - float64(c.twiceU)/2
 	if after == 0 { // also where all values are equal, and sigma is 0
 		return num(1), 0
 	}
-	sigma := math.Sqrt(pairs / 12 * (n + 1 - ties/(n*(n-1))))
+	sigma := math.Sqrt(pairs / 12 * (n + 1 - c.ties.float()/(n*(n-1))))
 	return num(math.Erfc(max(0, math.Abs(after)-0.5) / sigma / math.Sqrt2)), after
 }

@@ -2,8 +2,6 @@ package analyze
 
 import (
 	"cmp"
-	"hash/fnv"
-	"io"
 	"slices"
 	"time"
 
@@ -92,9 +90,9 @@ func (n *names) name(k uint32) string {
 
 func (p *population) add(r *record.Request, m *metrics) {
 	if r.File != p.file || p.fileHash == 0 {
-		p.file, p.fileHash = r.File, hash(r.File)
+		p.file, p.fileHash = r.File, record.HashFile(r.File)
 	}
-	key := mix(p.fileHash ^ mix(uint64(r.Line)+1))
+	key := r.HashIn(p.fileHash)
 	if !p.wants(key) {
 		return
 	}
@@ -219,21 +217,6 @@ func (p *population) ordered() []row {
 		p.sorted[i] = p.row(r)
 	}
 	return p.sorted
-}
-
-// mix spreads a number evenly over 64 bits (the finalizer of splitmix64). The
-// keys of requests are made with it from their places.
-func mix(k uint64) uint64 {
-	k += 0x9e3779b97f4a7c15
-	k = (k ^ k>>30) * 0xbf58476d1ce4e5b9
-	k = (k ^ k>>27) * 0x94d049bb133111eb
-	return k ^ k>>31
-}
-
-func hash(s string) uint64 {
-	h := fnv.New64a()
-	io.WriteString(h, s)
-	return h.Sum64()
 }
 
 func newFigures(key uint64, r *record.Request, m *metrics) figures {

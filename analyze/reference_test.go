@@ -39,7 +39,7 @@ type reference struct {
 		Spearman, R2 float64
 	}
 	Fits []struct {
-		columns
+		pointColumns
 		Name  string
 		MAD   float64
 		Huber [maxTerms]float64
@@ -50,7 +50,7 @@ type reference struct {
 		}
 	}
 	Squares []struct {
-		columns
+		pointColumns
 		Beta [maxTerms]float64
 	}
 	Tail struct {
@@ -88,10 +88,10 @@ type reference struct {
 	} `json:"like_for_like"`
 }
 
-// columns are the points of a regression.
-type columns struct{ Uncached, Output, Y []float64 }
+// pointColumns are the points of a regression.
+type pointColumns struct{ Uncached, Output, Y []float64 }
 
-func (c *columns) points() []point {
+func (c *pointColumns) points() []point {
 	points := make([]point, len(c.Y))
 	for i := range points {
 		points[i] = point{[maxTerms]float64{1, c.Uncached[i], c.Output[i]}, c.Y[i]}

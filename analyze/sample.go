@@ -26,6 +26,7 @@ type sample struct {
 	tooFine bool        // most values are no whole numbers: no table is worth it
 
 	sketch *sketch // of the values that are in no table; nil for exact figures
+	digest *digest // of values that a database has; nil where they are here
 
 	picked  map[int]float64 // order statistics that were looked up
 	pickedN int             // n when they were: values are only ever added
@@ -171,7 +172,7 @@ func (s *sample) needTable() {
 // however it was added up: a table where it is big and mostly of whole numbers,
 // else a list.
 func (s *sample) settle() {
-	if s.sketch != nil {
+	if s.sketch != nil || s.digest != nil {
 		return
 	}
 	whole := s.tabled
@@ -217,6 +218,9 @@ func (s *sample) bound(limit int) {
 func (s *sample) exact() bool { return s.sketch == nil || s.sketch.n == 0 }
 
 func (s *sample) n() int {
+	if s.digest != nil {
+		return s.digest.n
+	}
 	n := s.listed() + s.tabled
 	if s.sketch != nil {
 		n += s.sketch.n
@@ -276,6 +280,9 @@ func (s *sample) each(f func(v float64, n int)) {
 
 // pick looks up the order statistics of the ranks, which count from 0.
 func (s *sample) pick(ranks ...int) {
+	if s.digest != nil {
+		return // they are known
+	}
 	if n := s.n(); s.picked == nil || s.pickedN != n {
 		s.picked, s.pickedN = make(map[int]float64), n
 	}
@@ -349,6 +356,9 @@ func (s *sample) eachChunk(f func([]float64)) {
 
 // at returns the order statistic of rank k, from 0.
 func (s *sample) at(k int) float64 {
+	if s.digest != nil {
+		return s.digest.at(k)
+	}
 	s.pick(k)
 	return s.picked[k]
 }
@@ -445,6 +455,11 @@ func (s *sample) moments(d *Dist) {
 	if s.sketch != nil && s.sketch.n > 0 {
 		total.merge(&s.sketch.total)
 		seen(s.sketch.min, s.sketch.max)
+	}
+	if s.digest != nil {
+		total.merge(&s.digest.total)
+		squares.merge(&s.digest.squares)
+		seen(s.digest.min, s.digest.max)
 	}
 	n := float64(d.N)
 	d.Mean = (whole + total.float()) / n

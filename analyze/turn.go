@@ -107,3 +107,10 @@ func (s *turnSums) figures(ps []float64) Turns {
 		Prefill: s.prefill.ms(), Decode: s.decode.ms(), Model: s.model.ms(), Tool: s.tool.ms(), Other: s.other.ms(),
 	}
 }
+
+// SplitTurn returns where the time of a turn went: prefill, decode, the model
+// where its split is unknown, tools, other. No option changes that.
+func SplitTurn(t *record.Turn) [5]time.Duration {
+	p := splitTurn(t, &Options{})
+	return [...]time.Duration{p.prefill, p.decode, p.model, p.tool, p.other}
+}

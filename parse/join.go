@@ -205,6 +205,7 @@ func (j *joiner) rolloutKey(r *record.Request) identity {
 		j.turn, j.index = r.Turn, 0
 	}
 	j.index++
+	r.Nth = j.index
 	key.what, key.id, key.at = "request in", r.Turn, int64(j.index)
 	return key
 }

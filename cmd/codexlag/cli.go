@@ -50,6 +50,7 @@ type cli struct {
 	Files      filesCmd      `cmd:"" help:"What was found: format, version, timing, what was left out and why, and how to get better logs."`
 	Export     exportCmd     `cmd:"" help:"Requests and turns as Parquet files, for DuckDB, Spark and Trino."`
 	Compare    compareCmd    `cmd:"" help:"Two sets of logs side by side: what changed, and whether it can be chance."`
+	Load       loadCmd       `cmd:"" help:"Bring the requests of logs into a ClickHouse database, for reports over many machines."`
 	Cache      cacheCmd      `cmd:"" help:"The index of logs that were read: cache clear removes it."`
 	Schema     schemaCmd     `cmd:"" help:"The JSON Schema of what --format json writes."`
 	Man        manCmd        `cmd:"" help:"The manual page: codexlag man | man -l -"`

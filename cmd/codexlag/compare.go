@@ -9,6 +9,7 @@ import (
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
+	"codexlag/parse"
 	"codexlag/parse/record"
 	"codexlag/report"
 )
@@ -29,6 +30,8 @@ type compareCmd struct {
 
 	Format string   `placeholder:"FORMAT" enum:",markdown,text,html,json" default:"" group:"Output" help:"markdown, text, html or json (default: text on a terminal, else markdown)."`
 	Output []string `short:"o" placeholder:"FILE" sep:"none" group:"Output" help:"Write the comparison to FILE instead, in the format of its ending (.md .txt .html .json). Repeatable."`
+
+	fromFlags
 }
 
 // Help is the long text of codexlag compare --help.
@@ -63,12 +66,14 @@ func (c *compareCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	at, err := c.at(zone)
+	at, err := c.at(env, zone)
 	if err != nil {
 		return err
 	}
 	var s *sides
-	if at.IsZero() {
+	if c.fromFlags.wanted(env, c.Paths) {
+		s, err = c.stored(env, zone, options, outputs, at)
+	} else if at.IsZero() {
 		s, err = c.twoSets(env, zone, options)
 	} else {
 		s, err = c.oneSet(env, zone, options, at)
@@ -135,11 +140,13 @@ func (c *compareCmd) outputs(env *environment) ([]output, error) {
 }
 
 // at is the time of --at, and checks that the number of paths fits.
-func (c *compareCmd) at(zone *time.Location) (time.Time, error) {
+func (c *compareCmd) at(env *environment, zone *time.Location) (time.Time, error) {
 	if c.At != "" {
 		return parseWhen("at", c.At, now(), zone)
 	}
 	switch {
+	case c.fromFlags.wanted(env, c.Paths):
+		return time.Time{}, usageError("--from compares by time: give --at TIME")
 	case len(c.Paths) != 2:
 		s := fmt.Sprintf("compare takes two paths, BEFORE and AFTER, not %d", len(c.Paths))
 		if len(c.Paths) > 2 {
@@ -201,6 +208,11 @@ func (c *compareCmd) oneSet(env *environment, zone *time.Location, options analy
 	if err != nil {
 		return nil, err
 	}
+	return c.split(env, zone, at, before, after, timeless, rd)
+}
+
+// split makes the two sides of a set that was split at a time.
+func (c *compareCmd) split(env *environment, zone *time.Location, at time.Time, before, after *analyze.Collector, timeless int, rd *reading) (*sides, error) {
 	if timeless > 0 {
 		env.warn("%s without a time left out: --at cannot place them", human.Plural(timeless, "request"))
 	}
@@ -218,6 +230,19 @@ func (c *compareCmd) oneSet(env *environment, zone *time.Location, options analy
 		after:    analyze.Set{Name: c.Lang.Sprintf("from %s", when), Inputs: rd.inputs(), Collected: after},
 		readings: []*reading{rd},
 	}, nil
+}
+
+// stored is oneSet of what a database holds.
+func (c *compareCmd) stored(env *environment, zone *time.Location, options analyze.Options, outputs []output, at time.Time) (*sides, error) {
+	db, filter, err := c.open(env, &c.inputFlags, zone, c.Paths, false, outputs)
+	if err != nil {
+		return nil, err
+	}
+	before, after, in, timeless, err := analyze.FetchSplit(env.ctx, db, options, filter, at)
+	if err != nil {
+		return nil, err
+	}
+	return c.split(env, zone, at, before, after, timeless, &reading{Summary: new(parse.Summary), stored: in})
 }
 
 // emptySide explains why there is nothing to compare.

@@ -22,6 +22,7 @@ type reading struct {
 	strict bool
 	keys   []string // of --where
 	tally
+	stored *analyze.Inputs // what a database holds, where the records are there
 }
 
 // read reads the logs at paths and passes the records that the filters keep to
@@ -218,6 +219,9 @@ func readBefore(l *parse.Log) string {
 
 // inputs counts what was read.
 func (rd *reading) inputs() analyze.Inputs {
+	if rd.stored != nil {
+		return *rd.stored
+	}
 	in := analyze.Inputs{Files: len(rd.Logs), Formats: map[string]int{"request": 0, "rollout": 0, "trace": 0}}
 	for _, l := range rd.Logs {
 		in.Bytes += l.Bytes

@@ -20,6 +20,7 @@ type reportCmd struct {
 	colorFlags
 	languageFlags
 	followFlags
+	fromFlags
 
 	By     []string `placeholder:"KEY" group:"Figures" help:"Group by ${dimensions}. Repeatable."`
 	Top    int      `default:"10" placeholder:"N" group:"Figures" help:"List the slowest N requests (default ${default})."`
@@ -36,7 +37,8 @@ func (*reportCmd) Help() string {
   codexlag --by model --by hour --since -7d
   codexlag --slo ttft=3s,tps=30 --slo-min 95% logs/   exit code 3 when it is not met
   codexlag --anonymize -o report.html                 fit to be shown to others
-  codexlag --color always | less -R`
+  codexlag --color always | less -R
+  codexlag --from clickhouse://logs.example/codex     what codexlag load brought there`
 }
 
 // Run reads the logs and writes the report.
@@ -72,6 +74,13 @@ func (c *reportCmd) Run(env *environment) error {
 	}
 	if err := c.followFlags.check(env); err != nil {
 		return err
+	}
+	if c.fromFlags.wanted(env, c.Paths) {
+		collector, read, err := c.fetch(env, zone, outputs, options)
+		if err != nil {
+			return err
+		}
+		return c.conclude(collector, read, outputs, gate)
 	}
 	if c.Follow {
 		return c.follow(env, zone, options, outputs, gate)

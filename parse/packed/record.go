@@ -100,7 +100,7 @@ func (c *Codec) Request(r *record.Request) {
 	UpTo(c, &r.Quality, record.Measured)
 	UpTo(c, &r.Status, record.Unfinished)
 	c.tokens(&r.Input, &r.Cached, &r.Output, &r.Reasoning)
-	Int(c, &r.Retries, &r.Error.HTTPStatus)
+	Int(c, &r.Retries, &r.Nth, &r.Error.HTTPStatus)
 	c.String(&r.Error.Kind)
 	c.Bools(&r.FirstVisible, &r.HasReportedTPS, &r.Merged)
 	if c.Float(&r.ReportedTPS); r.ReportedTPS != r.ReportedTPS {

@@ -141,6 +141,10 @@ type Request struct {
 	// their waits are inside TTFT and Total.
 	Retries int
 
+	// Nth is its place among the requests of its turn, from 1, copies of earlier
+	// ones included; 0 where unknown.
+	Nth int
+
 	// Merged says that two logs told of this request and became one record.
 	Merged bool
 }
