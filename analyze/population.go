@@ -181,17 +181,6 @@ func (p *population) sampled() (share float64, yes bool) {
 	return 1 / float64(uint64(1)<<p.shift), p.shift > 0
 }
 
-// all returns the rows as they came.
-func (p *population) all() []row {
-	l := make([]row, 0, p.n)
-	for _, c := range p.chunks {
-		for i := range c {
-			l = append(l, p.row(&c[i]))
-		}
-	}
-	return l
-}
-
 func (p *population) row(r *stored) row {
 	n := &p.names
 	return row{r.figures, n.name(r.model), n.name(r.session), n.name(r.turn), n.name(r.origin), n.name(r.errKind)}
