@@ -3,9 +3,9 @@ package analyze
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"path"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 )
