@@ -174,7 +174,7 @@ func TestLongNamesAreQuick(t *testing.T) {
 
 // A sign that GitHub would act on, where no backslash is before it.
 var (
-	escaped      = regexp.MustCompile("\\\\[[:punct:]]")
+	escaped      = regexp.MustCompile(`\\[[:punct:]]`)
 	liveMarkdown = regexp.MustCompile("[|`*\\[\\]~]|<[A-Za-z/!?]|@[A-Za-z0-9]|://|(?i:www)\\.")
 )
 
