@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/alecthomas/kong"
@@ -98,7 +99,7 @@ type figureFlags struct {
 // exit code. Reports go to stdout, everything else to stderr.
 func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) int {
 	var c cli
-	env := &environment{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
+	env := &environment{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, telling: new(sync.Mutex)}
 	exited := false
 	out := &helpWriter{w: stdout}
 	parser, err := kong.New(&c,
@@ -268,10 +269,13 @@ type environment struct {
 	command        []string         // its name, where it is not the default one
 	names          *pseudonym.Names // nil unless the run is anonymous
 	paths          []string         // that messages may hold
+	telling        *sync.Mutex      // held while something is told: copies share it
 }
 
-// warn tells something on standard error.
+// warn tells something on standard error. Calls may come from several goroutines.
 func (e *environment) warn(format string, args ...any) {
+	e.telling.Lock()
+	defer e.telling.Unlock()
 	if !e.quiet {
 		fmt.Fprintf(e.stderr, "codexlag: %s\n", e.public(fmt.Sprintf(format, args...)))
 	}
