@@ -97,7 +97,7 @@ func (h *headliner) modelled() (claim, advice string) {
 	of := h.Sprintf("the time of %s", lang.Plural(h.Language, h.fits.requests, "request"))
 	if all := h.f.Total; all != nil && all.N > h.fits.requests {
 		// Models with few requests have no fit.
-		of = h.Sprintf("the time of %d of %s", h.fits.requests, lang.Plural(h.Language, all.N, "request"))
+		of = h.Sprintf("the time of %s of %s", human.Count(h.fits.requests), lang.Plural(h.Language, all.N, "request"))
 	}
 	rate := 1000 / m.TPOT
 	switch h.v.Phase {
@@ -124,7 +124,7 @@ func (h *headliner) unknown() (claim, advice string) {
 	case f.Requests == 0:
 		return h.Text("no request of theirs was found: nothing can be said of the model."), h.Text(howToTrace)
 	case f.Requests == f.Failed+f.Aborted+f.Warmup:
-		return h.Sprintf("no request completed (%d failed, %d aborted, %d warm-up): there is no latency to judge.", f.Failed, f.Aborted, f.Warmup),
+		return h.Sprintf("no request completed (%s failed, %s aborted, %s warm-up): there is no latency to judge.", human.Count(f.Failed), human.Count(f.Aborted), human.Count(f.Warmup)),
 			h.Text("Look at the errors first.")
 	case f.TTFT != nil:
 		return h.Sprintf("no request tells both its first token and its total time%s: %s", h.middleTTFT(), h.Text(cannot)), h.Text("Log total_ms beside first_token_ms.")

@@ -49,7 +49,7 @@ func (g *group) doubts(f *Group, l lang.Language) []string {
 	}
 	usable := g.qualities[record.Measured] + g.qualities[record.Derived] + g.qualities[record.Estimated]
 	if e := g.qualities[record.Estimated]; 2*e > usable {
-		d = append(d, l.Sprintf("%d of %d TTFTs are estimated from timestamps", e, usable))
+		d = append(d, l.Sprintf("%s of %s TTFTs are estimated from timestamps", human.Count(e), human.Count(usable)))
 	}
 	if f.Time.Unsplit > f.Time.Total {
 		d = append(d, l.Sprintf("%s of %s are requests whose split is unknown",

@@ -129,7 +129,7 @@ var chinese = map[string]string{
 	"No request with timing was found.":          "没有找到带计时的请求。",
 	"%s Within the model's part, %s":             "%s仅就模型部分而言，%s",
 	"the time of %s":                             "%s的时间",
-	"the time of %d of %s":                       "%[2]s中 %[1]d 个的时间",
+	"the time of %s of %s":                       "%[2]s中 %[1]s 个的时间",
 	"Tools dominate, not the model: tools took %s of %s, waiting outside of requests and tools (approvals, queue, set-up) %s, and the model only %s.":              "占主导的是工具，不是模型：%[2]s中，工具占 %[1]s，请求和工具之外的等待（审批、排队、启动准备）占 %[3]s，模型只占 %[4]s。",
 	"Waiting outside of the model dominates: %s of %s went to neither requests nor tools (approvals, queue, set-up), %s to tools, and only %s to the model.":       "占主导的是模型之外的等待：%[2]s中，有 %[1]s 既不在请求也不在工具上（审批、排队、启动准备），工具占 %[3]s，模型只占 %[4]s。",
 	"both are slow, the start and the stream: %s; prefill takes %s of %s, decode %s.":                                                                              "开头和流式输出都慢：%[1]s；%[3]s中，预填充占 %[2]s，解码占 %[4]s。",
@@ -142,7 +142,7 @@ var chinese = map[string]string{
 	"prefill and decode share the time (modelled, not measured): by their token counts, %s of %s passed before the first token, the rest generating tokens at %s.": "预填充与解码平分时间（建模所得，并非实测）：按 token 数推算，%[2]s中，有 %[1]s 在首 token 之前流逝，其余用于以 %[3]s 的速度生成 token。",
 	"how the model's %s in %s split into prefill and decode is not known: Codex states one TTFT a turn at most, and a turn has many requests.":                     "%[2]s中模型用了 %[1]s，其中预填充与解码各占多少无从得知：Codex 每个轮次最多只给出一个 TTFT，而一个轮次有许多请求。",
 	"no request of theirs was found: nothing can be said of the model.":                                                                                            "没有找到这些轮次的请求，对模型无从判断。",
-	"no request completed (%d failed, %d aborted, %d warm-up): there is no latency to judge.":                                                                      "没有请求完成（失败 %d、中止 %d、预热 %d），没有延迟可供判断。",
+	"no request completed (%s failed, %s aborted, %s warm-up): there is no latency to judge.":                                                                      "没有请求完成（失败 %s、中止 %s、预热 %s），没有延迟可供判断。",
 	"Look at the errors first.":                                                                                   "请先查看错误。",
 	"no request tells both its first token and its total time%s: %s":                                              "没有请求同时给出首 token 时间和总耗时%s：%s",
 	"no request tells when its first token came: %s":                                                              "没有请求给出首 token 的时间：%s",
@@ -165,7 +165,7 @@ var chinese = map[string]string{
 
 	// Doubts about a verdict.
 	"%s with a known split, %d are needed":                   "可拆分的只有 %s，需要 %d 个",
-	"%d of %d TTFTs are estimated from timestamps":           "%[2]d 个 TTFT 中有 %[1]d 个由时间戳估计",
+	"%s of %s TTFTs are estimated from timestamps":           "%[2]s 个 TTFT 中有 %[1]s 个由时间戳估计",
 	"%s of %s are requests whose split is unknown":           "%[2]s 中有 %[1]s 属于无法拆分的请求",
 	"the model explains only %s of the spread of the totals": "模型只能解释总耗时离散度的 %s",
 	"the model covers only %s of %s":                         "模型只覆盖 %[2]s 中的 %[1]s",
