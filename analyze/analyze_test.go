@@ -770,14 +770,3 @@ func TestThresholds(t *testing.T) {
 		}
 	}
 }
-
-// all returns the rows as they came.
-func (p *population) all() []row {
-	l := make([]row, 0, p.n)
-	for _, c := range p.chunks {
-		for i := range c {
-			l = append(l, p.row(&c[i]))
-		}
-	}
-	return l
-}

@@ -140,10 +140,10 @@ func modelBars(rows []row, share float64) []TimeBar {
 		if !w.ok() || w.total <= 0 {
 			continue
 		}
-		s := by[w.model]
+		s := by[w.model()]
 		if s == nil {
 			s = &sums{}
-			by[w.model] = s
+			by[w.model()] = s
 		}
 		s.requests++
 		if _, ok := w.firstToken(); ok {

@@ -64,7 +64,7 @@ func TestInFlightByCounting(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	rows := make([]row, 30)
 	for i := range rows {
-		rows[i].start = 1 + r.Int64N(200)
+		rows[i].stored = &stored{figures: figures{start: 1 + r.Int64N(200)}}
 		rows[i].end = rows[i].start + r.Int64N(60)
 	}
 	for i, got := range inFlight(rows) {

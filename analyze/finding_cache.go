@@ -101,10 +101,10 @@ func (f *facts) lostPrefixes() (l lostPrefixes) {
 	before := make(map[thread]*row)
 	for _, w := range f.rows {
 		hit, known := w.hitShare()
-		if w.session == "" || w.end == 0 || !w.ok() || !known {
+		if w.session() == "" || w.end == 0 || !w.ok() || !known {
 			continue // without a time there is no order
 		}
-		t := thread{w.session, w.origin}
+		t := thread{w.session(), w.origin()}
 		b := before[t]
 		before[t] = w
 		if b == nil || hit >= nearNothing || float64(w.input) < notShorter*float64(b.input) {
@@ -117,7 +117,7 @@ func (f *facts) lostPrefixes() (l lostPrefixes) {
 		l.again += b.cached
 		l.waited += max(0, w.ttft)
 		switch {
-		case w.model != b.model:
+		case w.model() != b.model():
 			l.model++
 		case w.start > 0 && time.Duration(w.start-b.end)*time.Microsecond > cacheLife:
 			l.paused++

@@ -19,7 +19,7 @@ func contention(f *facts) []found {
 	var decode int64
 	for i, w := range f.rows {
 		tps, ok := w.steadyRate()
-		if !ok || w.model != model || inFlight[i] == 0 {
+		if !ok || w.model() != model || inFlight[i] == 0 {
 			continue
 		}
 		switch n := inFlight[i]; {

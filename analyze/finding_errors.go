@@ -110,7 +110,7 @@ func (f *facts) codes(from, to int16) string {
 
 func timeouts(f *facts) []found {
 	n, waited := f.failures(func(w *row) bool {
-		return w.httpStatus == 408 || w.httpStatus == 0 && w.errKind == record.ErrTimeout
+		return w.httpStatus == 408 || w.httpStatus == 0 && w.errKind() == record.ErrTimeout
 	})
 	if n == 0 {
 		return nil
@@ -126,7 +126,7 @@ func timeouts(f *facts) []found {
 // droppedStreams tells of connections that broke, and of attempts before the
 // one that succeeded: their waits are inside TTFT.
 func droppedStreams(f *facts) []found {
-	n, waited := f.failures(func(w *row) bool { return w.httpStatus == 0 && w.errKind == record.ErrDisconnected })
+	n, waited := f.failures(func(w *row) bool { return w.httpStatus == 0 && w.errKind() == record.ErrDisconnected })
 	var retries, retried int
 	var again, at1 []float64 // TTFT with retries, and without
 	for _, w := range f.rows {

@@ -18,11 +18,11 @@ func modelsDiffer(f *facts) []found {
 	}
 	rates := map[string]*sample{}
 	for _, w := range f.rows {
-		if v, ok := w.steadyRate(); ok && w.model != "" {
-			if rates[w.model] == nil {
-				rates[w.model] = &sample{}
+		if v, ok := w.steadyRate(); ok && w.model() != "" {
+			if rates[w.model()] == nil {
+				rates[w.model()] = &sample{}
 			}
-			rates[w.model].add(v)
+			rates[w.model()].add(v)
 		}
 	}
 	var slow, fast string

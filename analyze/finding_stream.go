@@ -81,10 +81,10 @@ func (f *facts) streams() []*stream {
 		if !ok {
 			continue
 		}
-		s := by[w.model]
+		s := by[w.model()]
 		if s == nil {
-			s = &stream{model: w.model}
-			by[w.model] = s
+			s = &stream{model: w.model()}
+			by[w.model()] = s
 			l = append(l, s)
 		}
 		s.n++

@@ -171,7 +171,7 @@ func (f *facts) rowsWith(figure func(*row) (float64, bool)) []*row {
 func mostUsed(rows []*row) (model string, of []*row) {
 	n := make(map[string]int)
 	for _, w := range rows {
-		n[w.model]++
+		n[w.model()]++
 	}
 	for m, k := range n {
 		if k > n[model] || k == n[model] && m < model {
@@ -180,7 +180,7 @@ func mostUsed(rows []*row) (model string, of []*row) {
 	}
 	of = make([]*row, 0, n[model])
 	for _, w := range rows {
-		if w.model == model {
+		if w.model() == model {
 			of = append(of, w)
 		}
 	}

@@ -73,7 +73,7 @@ func (p *population) requestModels(alone bool) requestFits {
 	for i := range rows {
 		w := &rows[i]
 		if _, known := w.uncached(); known && w.ok() && w.total > 0 && w.output >= 0 && w.flags&burstBit == 0 {
-			byModel[w.model] = append(byModel[w.model], w)
+			byModel[w.model()] = append(byModel[w.model()], w)
 		}
 	}
 	names := slices.SortedFunc(maps.Keys(byModel), func(a, b string) int {

@@ -8,14 +8,18 @@ import (
 	"codexlag/parse/record"
 )
 
-// A row is what models, findings and comparisons need of one request. Times
-// are in µs, absent figures -1.
+// A row is what models, findings and comparisons need of one request.
 type row struct {
-	figures
-	model, session, turn, origin, errKind string
+	*stored
+	names *names
 }
 
-// figures are the numbers of a row.
+func (w row) model() string   { return w.names.name(w.modelName) }
+func (w row) session() string { return w.names.name(w.sessionName) }
+func (w row) origin() string  { return w.names.name(w.originName) }
+func (w row) errKind() string { return w.names.name(w.errKindName) }
+
+// figures are the numbers of a row. Times are in µs, absent figures -1.
 type figures struct {
 	key uint64 // of the request's place in its log: decides about sampling, and ties
 
@@ -35,7 +39,7 @@ type figures struct {
 // garbage collector has nothing to follow in hundreds of thousands of them.
 type stored struct {
 	figures
-	model, session, turn, origin, errKind uint32
+	modelName, sessionName, originName, errKindName uint32
 }
 
 // maxRows bounds the memory of a population. Beyond, a sample of the requests
@@ -98,7 +102,7 @@ func (p *population) add(r *record.Request, m *metrics) {
 	}
 	n := &p.names
 	p.sorted = nil
-	p.push(stored{newFigures(key, r, m), n.number(r.Model), n.number(r.Session), n.number(r.Turn), n.number(r.Origin), n.number(r.Error.Kind)})
+	p.push(stored{newFigures(key, r, m), n.number(r.Model), n.number(r.Session), n.number(r.Origin), n.number(r.Error.Kind)})
 	p.bound()
 }
 
@@ -168,7 +172,7 @@ func (p *population) merge(o *population) {
 	for _, c := range o.chunks {
 		for _, r := range c {
 			if p.wants(r.key) {
-				r.model, r.session, r.turn, r.origin, r.errKind = move(r.model), move(r.session), move(r.turn), move(r.origin), move(r.errKind)
+				r.modelName, r.sessionName, r.originName, r.errKindName = move(r.modelName), move(r.sessionName), move(r.originName), move(r.errKindName)
 				p.push(r)
 			}
 		}
@@ -181,31 +185,28 @@ func (p *population) sampled() (share float64, yes bool) {
 	return 1 / float64(uint64(1)<<p.shift), p.shift > 0
 }
 
-func (p *population) row(r *stored) row {
-	n := &p.names
-	return row{r.figures, n.name(r.model), n.name(r.session), n.name(r.turn), n.name(r.origin), n.name(r.errKind)}
-}
-
 // ordered returns the rows in an order that does not depend on how they came:
-// by end, then by place. They are to be read only.
+// by end, then by place. They are to be read only, and until the next request.
 func (p *population) ordered() []row {
 	if p.sorted != nil {
 		return p.sorted
 	}
-	order := make([]*stored, 0, p.n)
-	for _, c := range p.chunks {
-		for i := range c {
-			order = append(order, &c[i])
-		}
-	}
-	slices.SortFunc(order, func(a, b *stored) int {
+	p.sorted = p.all()
+	slices.SortFunc(p.sorted, func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.key, b.key))
 	})
-	p.sorted = make([]row, len(order))
-	for i, r := range order {
-		p.sorted[i] = p.row(r)
-	}
 	return p.sorted
+}
+
+// all returns the rows as they came.
+func (p *population) all() []row {
+	l := make([]row, 0, p.n)
+	for _, c := range p.chunks {
+		for i := range c {
+			l = append(l, row{&c[i], &p.names})
+		}
+	}
+	return l
 }
 
 func newFigures(key uint64, r *record.Request, m *metrics) figures {

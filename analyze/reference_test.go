@@ -251,7 +251,7 @@ func TestReferenceInFlight(t *testing.T) {
 	c := readReference(t).InFlight
 	rows := make([]row, len(c.Start))
 	for i := range rows {
-		rows[i].start, rows[i].end = 1e6+1000*c.Start[i], 1e6+1000*c.End[i]
+		rows[i].stored = &stored{figures: figures{start: 1e6 + 1000*c.Start[i], end: 1e6 + 1000*c.End[i]}}
 	}
 	for i, got := range inFlight(rows) {
 		within(t, fmt.Sprint("request ", i), got, c.Mean[i], exactly)
@@ -274,7 +274,7 @@ func TestReferenceBestSplit(t *testing.T) {
 	for _, c := range readReference(t).Series {
 		s := series{v: c.V}
 		for i := range c.V {
-			s.rows = append(s.rows, &row{figures: figures{end: int64(i + 1)}})
+			s.rows = append(s.rows, &row{stored: &stored{figures: figures{end: int64(i + 1)}}})
 			s.order = append(s.order, i)
 		}
 		slices.SortFunc(s.order, func(a, b int) int { return int(c.V[a] - c.V[b]) })
@@ -288,7 +288,7 @@ func TestReferenceLikeForLike(t *testing.T) {
 	c := readReference(t).LikeForLike
 	side := func(tokens []int64, ms []float64) (l []*row) {
 		for i := range tokens {
-			l = append(l, &row{figures: figures{input: tokens[i], ttft: int64(1000 * ms[i])}})
+			l = append(l, &row{stored: &stored{figures: figures{input: tokens[i], ttft: int64(1000 * ms[i])}}})
 		}
 		return l
 	}
