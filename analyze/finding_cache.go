@@ -114,7 +114,7 @@ func (f *facts) lostPrefixes() (l lostPrefixes) {
 			continue
 		}
 		l.n++
-		l.again += b.cached
+		l.again += int64(b.cached)
 		l.waited += max(0, w.ttft)
 		switch {
 		case w.model() != b.model():

@@ -27,8 +27,8 @@ func (f *facts) thinking() string {
 	n := 0
 	for _, w := range f.rows {
 		if w.ok() && w.output > 0 && w.reasoning >= 0 && w.reasoning <= w.output {
-			output += w.output
-			reasoning += w.reasoning
+			output += int64(w.output)
+			reasoning += int64(w.reasoning)
 			n++
 		}
 	}
@@ -88,7 +88,7 @@ func (f *facts) streams() []*stream {
 			l = append(l, s)
 		}
 		s.n++
-		s.tokens += w.decodeTokens
+		s.tokens += int64(w.decodeTokens)
 		s.decode += w.total - w.ttft
 		if clean {
 			s.clean.add(tps)

@@ -125,8 +125,8 @@ func fitModel(rows []*row) *modelled {
 	var uncached, output, total sum
 	for _, w := range rows {
 		n, _ := w.uncached()
-		uncached.add(n)
-		output.add(w.output)
+		uncached.add(int64(n))
+		output.add(int64(w.output))
 		total.add(w.total)
 	}
 	part := split{
@@ -201,7 +201,7 @@ func (p *population) ttftByCache() []Band {
 	for i := range rows {
 		w := &rows[i]
 		ttft, ok := w.firstToken()
-		band := slices.Index(cacheBands, cacheBand(&record.Request{Input: record.Count(w.input), Cached: record.Count(w.cached)}))
+		band := slices.Index(cacheBands, cacheBand(&record.Request{Input: record.Count(int64(w.input)), Cached: record.Count(int64(w.cached))}))
 		if ok && band >= 0 {
 			bands[band].add(ttft)
 		}

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -23,10 +24,10 @@ func (w row) errKind() string { return w.names.name(w.errKindName) }
 type figures struct {
 	key uint64 // of the request's place in its log: decides about sampling, and ties
 
-	start, end                       int64 // Unix µs; 0 where unknown
-	ttft, total                      int64 // ttft: usable ones only
-	input, cached, output, reasoning int64
-	decodeTokens                     int64
+	start, end  int64 // Unix µs; 0 where unknown
+	ttft, total int64 // ttft: usable ones only
+
+	input, cached, output, reasoning, decodeTokens tokenCount
 
 	retries    int32
 	httpStatus int16
@@ -34,6 +35,9 @@ type figures struct {
 	quality    record.Quality
 	status     record.Status
 }
+
+// A tokenCount is a number of tokens as it is kept; more than fit into it count as so many.
+type tokenCount int32
 
 // A stored is a row as it is kept: with numbers for its names, so that the
 // garbage collector has nothing to follow in hundreds of thousands of them.
@@ -232,7 +236,7 @@ func (w *row) ok() bool { return w.status == record.OK }
 
 // uncached returns the prompt tokens that had to be read; ok is false where
 // the prompt's length is unknown. An unknown cached count is taken for none.
-func (w *row) uncached() (n int64, ok bool) {
+func (w *row) uncached() (n tokenCount, ok bool) {
 	if w.input < 0 || w.cached > w.input {
 		return 0, false
 	}
@@ -246,9 +250,9 @@ func unixMicros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-func known(t record.Tokens) int64 {
+func known(t record.Tokens) tokenCount {
 	if !t.Known {
 		return -1
 	}
-	return t.N
+	return tokenCount(min(t.N, math.MaxInt32))
 }

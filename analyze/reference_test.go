@@ -288,7 +288,7 @@ func TestReferenceLikeForLike(t *testing.T) {
 	c := readReference(t).LikeForLike
 	side := func(tokens []int64, ms []float64) (l []*row) {
 		for i := range tokens {
-			l = append(l, &row{stored: &stored{figures: figures{input: tokens[i], ttft: int64(1000 * ms[i])}}})
+			l = append(l, &row{stored: &stored{figures: figures{input: tokenCount(tokens[i]), ttft: int64(1000 * ms[i])}}})
 		}
 		return l
 	}

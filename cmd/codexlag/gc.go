@@ -8,12 +8,16 @@ import (
 )
 
 // spare is how many bytes of garbage may come up before it is collected, at
-// least. Collecting costs time for every collection: while little is alive, this
-// makes them rare and costs little memory.
-const spare = 16 << 20
+// least: collecting costs time for every collection, and little while little is
+// alive. As much as is alive, as Go has it, may come up only where much is: the
+// heap stays by saved below that.
+const (
+	spare = 8 << 20
+	saved = 48 << 20
+)
 
-// tuneGC collects garbage less often while little is alive, unless the user has
-// set GOGC.
+// tuneGC collects garbage less often while little is alive, and more often while
+// some is, unless the user has set GOGC.
 func tuneGC() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -23,8 +27,8 @@ func tuneGC() {
 
 // afterGC comes again after each collection.
 func afterGC() {
-	percent := 100 * spare / max(alive(), 4<<20)
-	debug.SetGCPercent(int(max(percent, 100)))
+	live := max(alive(), 4<<20)
+	debug.SetGCPercent(int(100 * max(spare, live-min(live, saved)) / live))
 	runtime.AddCleanup(new(*int), func(int) { afterGC() }, 0)
 }
 
