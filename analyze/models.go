@@ -112,10 +112,10 @@ func fitModel(rows []*row) *modelled {
 	if len(rows) < minRequestModel {
 		return nil
 	}
-	points := make([]point, len(rows))
-	for i, w := range rows {
+	var points []point
+	for _, w := range fewer(rows) {
 		n, _ := w.uncached()
-		points[i] = point{[maxTerms]float64{1, float64(n), float64(w.output)}, float64(w.total) / 1000}
+		points = append(points, point{[maxTerms]float64{1, float64(n), float64(w.output)}, float64(w.total) / 1000})
 	}
 	f, ok := regress(points, 3)
 	if !ok || !f.told[2] {
@@ -175,22 +175,52 @@ func (m *RequestModel) compare(f *fit, rows []*row) {
 
 // prefillModel fits TTFT to the part of the prompt that had to be read.
 func (p *population) prefillModel() *PrefillModel {
-	var points []point
-	rows := p.ordered()
-	for i := range rows {
-		ttft, ok := rows[i].firstToken()
-		if n, known := rows[i].uncached(); ok && known {
-			points = append(points, point{[maxTerms]float64{1, float64(n)}, ttft})
+	var rows []*row
+	all := p.ordered()
+	for i := range all {
+		_, ok := all[i].firstToken()
+		if _, known := all[i].uncached(); ok && known {
+			rows = append(rows, &all[i])
 		}
 	}
-	if len(points) < minPrefillModel {
+	if len(rows) < minPrefillModel {
 		return nil
+	}
+	var points []point
+	for _, w := range fewer(rows) {
+		ttft, _ := w.firstToken()
+		n, _ := w.uncached()
+		points = append(points, point{[maxTerms]float64{1, float64(n)}, ttft})
 	}
 	f, ok := regress(points, 2)
 	if !ok {
 		return nil
 	}
-	return &PrefillModel{Requests: len(points), Overhead: f.beta[0], Rate: f.promptRate(), Explained: f.explained}
+	return &PrefillModel{Requests: len(rows), Overhead: f.beta[0], Rate: f.promptRate(), Explained: f.explained}
+}
+
+// maxPoints is how many requests a fit looks at: with more, the coefficients only
+// change in digits that their doubt covers.
+const maxPoints = 1 << 12
+
+// fewer returns so many of the rows, by their keys: a sample that depends on the
+// requests alone.
+func fewer(rows []*row) []*row {
+	if len(rows) <= maxPoints {
+		return rows
+	}
+	keys := make([]uint64, len(rows))
+	for i, w := range rows {
+		keys[i] = w.key
+	}
+	last := nth(keys, maxPoints-1)
+	kept := make([]*row, 0, maxPoints)
+	for _, w := range rows {
+		if w.key <= last {
+			kept = append(kept, w)
+		}
+	}
+	return kept
 }
 
 // ttftByCache gives the TTFTs by the part of the prompt that came from the

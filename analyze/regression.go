@@ -69,7 +69,6 @@ func regress(points []point, terms int) (f fit, ok bool) {
 	slices.SortFunc(points, func(a, b point) int {
 		return cmp.Or(cmp.Compare(a.y, b.y), cmp.Compare(a.x[1], b.x[1]), cmp.Compare(a.x[2], b.x[2]))
 	})
-	points = thinned(points)
 	spread := madOf(points, func(p *point) float64 { return p.y })
 	if spread == 0 || math.IsNaN(spread) || math.IsInf(spread, 0) {
 		return f, false
@@ -89,23 +88,6 @@ func regress(points []point, terms int) (f fit, ok bool) {
 	rest := madOf(points, func(p *point) float64 { return p.y - f.predict(&p.x) }) / spread
 	f.explained = min(1, max(0, 1-rest*rest))
 	return f, true
-}
-
-// maxPoints is how many points a fit looks at: with more, the coefficients only
-// change in digits that their doubt covers.
-const maxPoints = 1 << 12
-
-// thinned returns every so many of the ordered points, which stand for all.
-func thinned(points []point) []point {
-	step := (len(points) + maxPoints - 1) / maxPoints
-	if step <= 1 {
-		return points
-	}
-	kept := points[:0]
-	for i := step / 2; i < len(points); i += step {
-		kept = append(kept, points[i])
-	}
-	return kept
 }
 
 // withoutGross returns the points without those that the first fit f shows to
@@ -342,7 +324,7 @@ func median(x []float64) float64 {
 
 // nth moves the k-th smallest value to x[k], smaller ones before it and larger
 // ones behind it (quickselect: sorting would take most of the time of a fit).
-func nth(x []float64, k int) float64 {
+func nth[T cmp.Ordered](x []T, k int) T {
 	low, high := 0, len(x)-1
 	for low < high {
 		pivot := x[low+(high-low)/2]

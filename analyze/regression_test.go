@@ -187,32 +187,44 @@ func TestGrossIsBoth(t *testing.T) {
 	}
 }
 
-// More points than a fit looks at are thinned evenly.
-func TestThinned(t *testing.T) {
-	for _, c := range []struct{ n, kept, first, step int }{
-		{1, 1, 0, 1}, {maxPoints, maxPoints, 0, 1}, {maxPoints + 1, maxPoints / 2, 1, 2}, {10_000, 3333, 1, 3}, {5 * maxPoints, maxPoints, 2, 5},
-	} {
-		points := make([]point, c.n)
-		for i := range points {
-			points[i].y = float64(i)
+// Of more requests than a fit looks at, those with the smallest keys are taken,
+// whatever their order.
+func TestFewer(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for _, n := range []int{0, 1, maxPoints, maxPoints + 1, 10_000} {
+		keys := make([]uint64, n)
+		rows := make([]*row, n)
+		for i := range rows {
+			keys[i] = r.Uint64()
+			rows[i] = &row{stored: &stored{figures: figures{key: keys[i]}}}
 		}
-		got := thinned(points)
-		if len(got) != c.kept {
-			t.Errorf("%d points: %d kept, want %d", c.n, len(got), c.kept)
+		slices.Sort(keys)
+		var got []uint64
+		for _, w := range fewer(rows) {
+			got = append(got, w.key)
 		}
-		for i, p := range got {
-			if p.y != float64(c.first+i*c.step) {
-				t.Errorf("%d points: the %d. is %v, want %d", c.n, i, p.y, c.first+i*c.step)
-				break
-			}
+		slices.Sort(got)
+		if !slices.Equal(got, keys[:min(n, maxPoints)]) {
+			t.Errorf("of %d: %d rows, not those with the smallest keys", n, len(got))
 		}
 	}
-	f, ok := regress(truth{2000, 5000, 18}.answers(3*maxPoints, 1, 0.1), 3)
-	if !ok {
-		t.Fatal("no fit of many points")
+}
+
+func TestFitOfMany(t *testing.T) {
+	var rows []*row
+	for i, p := range (truth{2000, 5000, 18}).answers(3*maxPoints, 1, 0.1) {
+		rows = append(rows, &row{stored: &stored{figures: figures{key: uint64(i) * 0x9e3779b97f4a7c15,
+			total: int64(1000 * p.y), input: tokenCount(p.x[1]), cached: -1, output: tokenCount(p.x[2])}}})
 	}
-	within(t, "overhead", f.beta[0], 2000, 0.05)
-	within(t, "tpot", f.beta[2], 18, 0.05)
+	m := fitModel(rows)
+	if m == nil {
+		t.Fatal("no fit of many requests")
+	}
+	if m.Requests != len(rows) {
+		t.Errorf("the fit is of %d requests, want %d", m.Requests, len(rows))
+	}
+	within(t, "overhead", m.Overhead, 2000, 0.05)
+	within(t, "tpot", m.TPOT, 18, 0.05)
 }
 
 // A column varies where its 5th and 95th percentile are a tenth apart.

@@ -7,13 +7,13 @@ import (
 	"runtime/metrics"
 )
 
-// spare is how many bytes of garbage may come up before it is collected, at
-// least: collecting costs time for every collection, and little while little is
-// alive. As much as is alive, as Go has it, may come up only where much is: the
-// heap stays by saved below that.
+// How much garbage may come up before it is collected: collecting costs time for
+// every collection, and little while little is alive. As much as is alive, as Go
+// has it, may come up only where much is.
 const (
-	spare = 8 << 20
-	saved = 48 << 20
+	small = 28 << 20 // up to here the heap may always grow
+	spare = 8 << 20  // of garbage, always
+	saved = 48 << 20 // that a large heap stays below twice what is alive
 )
 
 // tuneGC collects garbage less often while little is alive, and more often while
@@ -28,7 +28,8 @@ func tuneGC() {
 // afterGC comes again after each collection.
 func afterGC() {
 	live := max(alive(), 4<<20)
-	debug.SetGCPercent(int(100 * max(spare, live-min(live, saved)) / live))
+	allowed := max(spare, small-min(live, small), live-min(live, saved))
+	debug.SetGCPercent(int(100 * allowed / live))
 	runtime.AddCleanup(new(*int), func(int) { afterGC() }, 0)
 }
 
