@@ -258,7 +258,7 @@ func (i *Info) pack(c *packed.Codec) {
 
 func (i *Info) packDropped(c *packed.Codec) {
 	reasons := slices.Sorted(maps.Keys(i.Dropped))
-	counts := make(map[record.Reason]int)
+	counts := make(map[record.Reason]int, len(reasons))
 	packed.Slice(c, &reasons, func(r *record.Reason) {
 		n := i.Dropped[*r]
 		c.String((*string)(r))

@@ -96,6 +96,7 @@ func Read(ctx context.Context, paths []string, o Options, sink func(record.Recor
 
 // bySession parts session files from all others, each in their order.
 func bySession(files []source.File, o Options) (sessions, others []source.File) {
+	sessions = make([]source.File, 0, len(files)) // most are
 	for _, f := range files {
 		if isSessionFile(f, o) {
 			sessions = append(sessions, f)

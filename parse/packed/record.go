@@ -42,7 +42,7 @@ func (c *Codec) Next() record.Record {
 	switch c.uint() {
 	case end:
 	case request:
-		r := c.places.request()
+		r := c.places.request(len(c.buf))
 		if c.Request(r); c.err != nil {
 			return nil
 		}
@@ -235,19 +235,20 @@ type places struct {
 	spare    record.Request
 	drop     record.Dropped
 	requests []record.Request
-	made     int
 }
 
-// maxPlaces is how many requests get their room at once, at most.
-const maxPlaces = 64
+const (
+	maxPlaces   = 64 // how many requests get their room at once, at most
+	requestSize = 64 // bytes that a request takes, about
+)
 
-func (p *places) request() *record.Request {
+// request makes room for one, with left bytes still to be read.
+func (p *places) request(left int) *record.Request {
 	if p.scratch {
 		return &p.spare
 	}
 	if len(p.requests) == 0 {
-		p.made = min(max(4, 2*p.made), maxPlaces)
-		p.requests = make([]record.Request, p.made)
+		p.requests = make([]record.Request, min(1+left/requestSize, maxPlaces))
 	}
 	r := &p.requests[0]
 	p.requests = p.requests[1:]
