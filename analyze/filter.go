@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,12 +36,25 @@ func ParseCondition(s string) (Condition, error) {
 		return Condition{}, err
 	}
 	c := Condition{By: by, Values: strings.Split(values, ",")}
-	for _, v := range c.Values {
+	for i, v := range c.Values {
 		if _, err := path.Match(v, ""); err != nil {
 			return Condition{}, fmt.Errorf("bad pattern %q: %w", v, err)
 		}
+		if by == "hour" {
+			c.Values[i] = hourKey(v)
+		}
 	}
 	return c, nil
+}
+
+// hourKey writes an hour of the day as its key is: 9, 09 and 9h are 09h. What
+// is no such number stays as it is.
+func hourKey(s string) string {
+	n, err := strconv.ParseUint(strings.TrimSuffix(s, "h"), 10, 8)
+	if err != nil || n > 23 {
+		return s
+	}
+	return fmt.Sprintf("%02dh", n)
 }
 
 func (c Condition) holds(value string) bool {

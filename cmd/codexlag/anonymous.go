@@ -58,7 +58,7 @@ func (e *environment) public(msg string) string {
 	if e.names == nil {
 		return msg
 	}
-	paths := slices.Clone(e.paths)
+	paths := append(slices.Clone(e.paths), codexHomes()...)
 	if home, err := os.UserHomeDir(); err == nil {
 		paths = append(paths, filepath.Join(home, ".codex"))
 	}

@@ -130,6 +130,20 @@ func TestCodexHomeIsTheDefault(t *testing.T) {
 	if got, want := codexlag(t, ""), codexlag(t, "", "testdata/codexhome"); got != want {
 		t.Errorf("exit %d, stderr %q", got.code, got.stderr)
 	}
+	missing := filepath.Join(t.TempDir(), "nope")
+	for _, args := range [][]string{{}, {"files"}, {"requests"}, {"--follow"}} {
+		t.Setenv("CODEX_HOME", missing)
+		if got := codexlag(t, "", args...); got.code != exitIO || got.stdout != "" || !strings.Contains(got.stderr, "the variable CODEX_HOME names "+missing) || !strings.Contains(got.stderr, "unset it") {
+			t.Errorf("%v: exit %d, stderr %q", args, got.code, got.stderr)
+		}
+	}
+	if got := codexlag(t, "", "--anonymize"); strings.Contains(got.stderr, missing) {
+		t.Errorf("stderr %q", got.stderr)
+	}
+	t.Setenv("CODEX_HOME", missing+",testdata/codexhome") // what is there is read
+	if got := codexlag(t, ""); got.code != exitIO || got.stdout == "" || !strings.Contains(got.stderr, missing+": no such file or directory; check the spelling; the variable CODEX_HOME names it") {
+		t.Errorf("exit %d, stderr %q", got.code, got.stderr)
+	}
 	t.Setenv("CODEX_HOME", "")
 	t.Setenv("HOME", t.TempDir())
 	if got := codexlag(t, ""); got.code != exitNothing || !strings.Contains(got.stderr, "CODEX_HOME") {
@@ -203,12 +217,18 @@ func TestExitCodes(t *testing.T) {
 		{"of no use without --follow", []string{"--every", "5s", good}, exitOK, "--every does nothing without --follow"},
 		{"requests in a format that they have not", []string{"requests", "-o", filepath.Join(dir, "r.md"), good}, exitUsage, ".ndjson"},
 		{"an unknown ending", []string{"-o", filepath.Join(dir, "r.xyz"), good}, exitUsage, ".md"},
+		{"a format that the ending contradicts", []string{"--format", "csv", "-o", filepath.Join(dir, "r.json"), good}, exitUsage, "r.json and --format csv contradict each other: the ending means json"},
+		{"requests in a format that the ending contradicts", []string{"requests", "--format", "csv", "-o", filepath.Join(dir, "r.json"), good}, exitUsage, "contradict"},
+		{"a comparison in a format that the ending contradicts", []string{"compare", "--format", "json", "-o", filepath.Join(dir, "r.md"), good, good}, exitUsage, "contradict"},
+		{"a format and an ending that agree", []string{"--format", "json", "-o", filepath.Join(dir, "r.json"), good}, exitOK, ""},
+		{"a format for an ending that means none", []string{"--format", "json", "-o", filepath.Join(dir, "r.log"), good}, exitOK, ""},
+		{"a format for standard output beside a file", []string{"--format", "csv", "-o", filepath.Join(dir, "r.json"), "-o", "-", good}, exitOK, ""},
 		{"no folder to write to", []string{"-o", filepath.Join(dir, "no", "r.md"), good}, exitIO, "r.md"},
 		{"a gate that is met", []string{"--slo-min", "100%", good}, exitOK, ""},
 		{"a gate that is not met", []string{"--slo", "ttft=1ms", "--slo-min", "0.5", good}, exitGate, "0 of 1"},
 		{"nothing usable", []string{text}, exitNothing, "1 file of no known format"},
 		{"nothing passes the filter", []string{"--model", "x", good}, exitNothing, "none of 1 request passes"},
-		{"a value that nothing has", []string{"--where", "hour=9", good}, exitNothing, "codexlag --by hour shows the values of hour"},
+		{"a value that nothing has", []string{"--where", "hour=25", good}, exitNothing, "codexlag --by hour shows the values of hour"},
 		{"a directory and a line", []string{"explain", dir + ":3"}, exitUsage, "which file"},
 		{"a bad format", []string{"--format", "pdf", good}, exitUsage, `one of "markdown"`},
 		{"an unreadable line", []string{bad}, exitOK, ""},
@@ -324,6 +344,11 @@ func TestFilters(t *testing.T) {
 	if rest := requests("--since", "2026-11-24T12:00:00Z"); morning+rest != all || morning == 0 || rest == 0 {
 		t.Errorf("%v before noon, %v after, %v in all", morning, rest, all)
 	}
+	for _, hour := range []string{"9", "09", "9h", "09h", "?9h,23"} {
+		if n := requests("--where", "hour="+hour); n != 48 {
+			t.Errorf("hour=%s: %v requests", hour, n)
+		}
+	}
 	if n := requests("--where", "label=long-input"); n != 24 {
 		t.Errorf("%v long inputs, want 24", n)
 	}
@@ -432,6 +457,13 @@ func TestRequestsFileEndings(t *testing.T) {
 		if got.code != exitOK || err != nil || !strings.HasPrefix(string(b), want) {
 			t.Errorf("%s: %+v, %v, begins %.20q", name, got, err, b)
 		}
+	}
+	// A format that is set for all calls is no contradiction: the ending says more.
+	path := filepath.Join(dir, "set.ndjson")
+	t.Setenv("CODEXLAG_FORMAT", "csv")
+	got := codexlag(t, "", "requests", "-o", path, "testdata/quickstart")
+	if b, err := os.ReadFile(path); got != (result{}) || err != nil || !strings.HasPrefix(string(b), `{"source"`) {
+		t.Errorf("%+v, %v, begins %.20q", got, err, b)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -54,7 +55,9 @@ func (f *colorFlags) color() string {
 }
 
 // outputs lists where a report goes: the files of -o, else standard output.
-// format is that of --format, "" where it was not given.
+// format is that of --format, "" where it was not given. A file's ending says
+// its format (contract.md); a --format on the command line that says another is
+// a mistake, unless it is for a "-" beside the file.
 func outputs(env *environment, format string, files []string, color string) ([]output, error) {
 	if len(files) == 0 {
 		o := output{format: format, stdout: env.stdout, text: terminal(env.stdout, color)}
@@ -81,9 +84,22 @@ func outputs(env *environment, format string, files []string, color string) ([]o
 		if f == "" {
 			return nil, usageError("-o %s: the ending names no format (.md .txt .html .json .csv); add --format", path)
 		}
+		if f != format && env.saidFormat(format) && !slices.Contains(files, "-") {
+			return nil, contradiction(path, f, format)
+		}
 		l = append(l, output{path: path, format: f, text: report.TextOptions{Unicode: true}})
 	}
 	return l, nil
+}
+
+// saidFormat reports whether a format is from the command line: one that is set
+// elsewhere is for where nothing else tells it.
+func (e *environment) saidFormat(format string) bool {
+	return format != "" && e.settings.origin["format"] == ""
+}
+
+func contradiction(path, ending, format string) error {
+	return usageError("-o %s and --format %s contradict each other: the ending means %s; leave --format out, or give the file another ending", path, format, ending)
 }
 
 // write renders the figures and writes them: a file appears whole or not at all.

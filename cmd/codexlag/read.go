@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"codexlag/analyze/human"
 	"codexlag/parse"
 	"codexlag/parse/record"
+	"codexlag/parse/source"
 )
 
 // A reading is what reading the logs came to, beside the records.
@@ -163,8 +166,11 @@ func orHome(paths []string) ([]string, error) {
 	if len(paths) > 0 {
 		return paths, nil
 	}
-	if home := os.Getenv("CODEX_HOME"); home != "" {
-		return strings.Split(home, ","), nil
+	if dirs := codexHomes(); len(dirs) > 0 {
+		if slices.IndexFunc(dirs, exists) < 0 {
+			return nil, &exitError{exitIO, "the variable CODEX_HOME names " + strings.Join(dirs, ",") + ", and there is no such directory; correct it, unset it to read ~/.codex, or name a directory of logs: codexlag PATH"}
+		}
+		return dirs, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -177,11 +183,33 @@ func orHome(paths []string) ([]string, error) {
 	return []string{path}, nil
 }
 
+// codexHomes are the directories that the variable CODEX_HOME names.
+func codexHomes() []string {
+	if home := os.Getenv("CODEX_HOME"); home != "" {
+		return strings.Split(home, ",")
+	}
+	return nil
+}
+
+// exists reports whether something may be at path: all but a clear no.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist) || path == source.Stdin || strings.ContainsAny(path, "*?[{")
+}
+
+// homeHint says of one of several CODEX_HOMEs that this is what it is.
+func homeHint(path string) string {
+	if slices.Contains(codexHomes(), path) {
+		return "; the variable CODEX_HOME names it"
+	}
+	return ""
+}
+
 // tell warns of what could not be read and of what was left out.
 func (rd *reading) tell(env *environment) {
 	for _, p := range rd.Problems {
 		if p.Named || rd.strict {
-			fmt.Fprintf(env.stderr, "codexlag: %v%s\n", p.Err, didYouMean(p.Path)) // even when quiet
+			fmt.Fprintf(env.stderr, "codexlag: %v%s%s\n", p.Err, homeHint(p.Path), didYouMean(p.Path)) // even when quiet
 		} else {
 			env.warn("%v", p.Err)
 		}

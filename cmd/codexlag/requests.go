@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -44,7 +45,7 @@ func (c *requestsCmd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	format, err := c.format()
+	format, err := c.format(env)
 	if err != nil {
 		return err
 	}
@@ -74,20 +75,20 @@ func (c *requestsCmd) Run(env *environment) error {
 	return read.verdict()
 }
 
-// format is that of --format, else that of the file's ending, else text.
-func (c *requestsCmd) format() (string, error) {
-	if c.Format != "" {
-		return c.Format, nil
+// requestEndings are the formats of requests that a file's ending means.
+var requestEndings = map[string]string{".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "ndjson", ".txt": "text"}
+
+// format is that of the file's ending, else that of --format, else text.
+func (c *requestsCmd) format(env *environment) (string, error) {
+	ending := filepath.Ext(c.Output)
+	f := requestEndings[strings.ToLower(ending)]
+	switch {
+	case f != "" && f != c.Format && env.saidFormat(c.Format):
+		return "", contradiction(c.Output, f, c.Format)
+	case f == "" && c.Format == "" && ending != "":
+		return "", usageError("-o %s: the ending names no format of requests (.csv .ndjson .txt); add --format", c.Output)
 	}
-	switch strings.ToLower(filepath.Ext(c.Output)) {
-	case ".csv":
-		return "csv", nil
-	case ".ndjson", ".jsonl", ".json":
-		return "ndjson", nil
-	case ".txt", "":
-		return "text", nil
-	}
-	return "", usageError("-o %s: the ending names no format of requests (.csv .ndjson .txt); add --format", c.Output)
+	return cmp.Or(f, c.Format, "text"), nil
 }
 
 // list writes the requests as they are read, and returns how many there were.
