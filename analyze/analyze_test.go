@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -189,6 +190,36 @@ func TestWhatCounts(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	near(t, "unsplit", g.Time.Unsplit, 2000)
+}
+
+// A request whose TTFT is not known well enough misses the limits, and is told
+// apart from those that went beyond.
+func TestLimitsNotKnown(t *testing.T) {
+	bound := func(ttft float64) *record.Request {
+		r := line(ttft, 20_000, 700)
+		r.Quality = record.Bound
+		return r
+	}
+	failed := line(-1, 1000, 700)
+	failed.Status = record.Failed
+	for _, c := range []struct {
+		name string
+		r    *record.Request
+		want SLO
+	}{
+		{"within", line(5000, 6000, 700), SLO{Met: 1, Share: num(1)}},
+		{"beyond", line(5001, 6000, 700), SLO{Missed: 1, Share: num(0)}},
+		{"failed", failed, SLO{Missed: 1, Share: num(0)}},
+		{"no TTFT", line(-1, 6000, 700), SLO{Missed: 1, Unknown: 1, Share: num(0)}},
+		{"TTFT after the end", line(900, 800, 700), SLO{Missed: 1, Unknown: 1, Share: num(0)}},
+		{"bound within", bound(5000), SLO{Met: 1, Share: num(1)}},
+		{"bound beyond", bound(5001), SLO{Missed: 1, Unknown: 1, Share: num(0)}},
+		{"TTFT alone", line(100, -1, -1), SLO{Met: 1, Share: num(1)}},
+	} {
+		if got := report(DefaultOptions(), c.r).Overall.SLO; !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
 }
 
 func TestUndefinedIsAbsent(t *testing.T) {

@@ -49,6 +49,9 @@ type GroupChange struct {
 	OutputTokens *MetricChange `json:"output_tokens"`
 	PrefillShare Change        `json:"prefill_share"` // of the summed time, 0..1
 	SLO          Change        `json:"slo"`           // share of the requests that keep the limits
+	// SLOUnknown counts the requests before and after of which too little is
+	// known to say whether they keep the limits.
+	SLOUnknown [2]int `json:"-"`
 	// Estimated is the share of the TTFTs that come from timestamps.
 	Estimated Change `json:"ttft_estimated_share"`
 }
@@ -267,6 +270,7 @@ func (c *comparer) group(a, b *group) *GroupChange {
 		OutputTokens: c.metric(&a.output, &b.output, More, Fewer),
 		PrefillShare: newChange(a.prefillShare(), b.prefillShare()),
 		SLO:          newChange(a.sloShare(), b.sloShare()),
+		SLOUnknown:   [2]int{a.sloUnknown, b.sloUnknown},
 		Estimated:    newChange(a.estimatedShare(), b.estimatedShare()),
 	}
 	g.TPOT.Samples = SamplesClean

@@ -149,6 +149,13 @@ func (m *metrics) meets(o *Options) bool {
 	return m.completed && (m.hasTTFT || m.bounded) && m.ttft <= o.SLO.TTFT && m.flags&slowStreamBit == 0
 }
 
+// unjudged reports whether the request may have kept the limits for all that
+// is known: it completed, and of its TTFT nothing is known, or a bound beyond
+// the limit.
+func (m *metrics) unjudged(o *Options) bool {
+	return m.completed && !m.hasTTFT && !(m.bounded && m.ttft <= o.SLO.TTFT)
+}
+
 // share returns the share of prefill in the total; it means something only if
 // hasShare.
 func (m *metrics) share() float64 { return float64(m.ttft) / float64(m.total) }

@@ -195,8 +195,11 @@ type Tail struct {
 // SLO counts the requests that kept the limits and those that did not.
 type SLO struct {
 	Met    int      `json:"met"`
-	Missed int      `json:"missed"`
-	Share  *float64 `json:"share"` // 0..1
+	Missed int      `json:"missed"` // all others: what is not known to be kept is missed
+	Share  *float64 `json:"share"`  // of the met in both, 0..1
+	// Unknown is how many of the missed completed and tell too little of their
+	// TTFT to say whether it was within the limit.
+	Unknown int `json:"unknown"`
 }
 
 // A PrefillModel is ttft = overhead + uncached input / rate, fitted robustly.

@@ -25,6 +25,7 @@ type group struct {
 	pooledTokens, pooled sum // over all defined TPS: tokens, µs of decode
 	byTotal              totalTable
 	sloMet, sloMissed    int
+	sloUnknown           int // of the missed
 	bothSlow             int // requests that are a slow start and a slow stream
 	lateStarts           sum // Σ TTFT of the slow starts, µs
 	reasoning            reasoningSums
@@ -58,6 +59,9 @@ func (g *group) tally(r *record.Request, m *metrics, o *Options) {
 		g.sloMet++
 	} else {
 		g.sloMissed++
+	}
+	if m.unjudged(o) {
+		g.sloUnknown++
 	}
 	if !m.completed {
 		return
@@ -140,6 +144,7 @@ func (g *group) merge(o *group) {
 	g.byTotal.merge(&o.byTotal)
 	g.sloMet += o.sloMet
 	g.sloMissed += o.sloMissed
+	g.sloUnknown += o.sloUnknown
 	g.bothSlow += o.bothSlow
 	g.lateStarts.merge(o.lateStarts)
 	g.reasoning.merge(&o.reasoning)
@@ -234,7 +239,7 @@ func (g *group) figures(o *Options) *Group {
 			Unsplit:  g.unsplit.ms(),
 		},
 		Turns:         g.turns.figures(ps),
-		SLO:           SLO{Met: g.sloMet, Missed: g.sloMissed},
+		SLO:           SLO{Met: g.sloMet, Missed: g.sloMissed, Unknown: g.sloUnknown},
 		TTFTQualities: map[string]int{},
 	}
 	var work together

@@ -45,7 +45,7 @@ func (g *group) live() *LiveFigures {
 		Requests: g.requests, Failed: g.failed, Aborted: g.aborted,
 		CleanN:  g.tpsClean.n(),
 		Prefill: g.splitPrefill.ms(), Decode: g.splitDecode.ms(), Unsplit: g.unsplit.ms(),
-		SLO: SLO{Met: g.sloMet, Missed: g.sloMissed},
+		SLO: SLO{Met: g.sloMet, Missed: g.sloMissed, Unknown: g.sloUnknown},
 		Turns: LiveTurns{Count: g.turns.count, Prefill: g.turns.prefill.ms(), Decode: g.turns.decode.ms(),
 			Model: g.turns.model.ms(), Tool: g.turns.tool.ms(), Other: g.turns.other.ms()},
 	}

@@ -141,7 +141,7 @@ func (r *remote) counts() error {
 	measures := r.requestMeasures(e)
 	for _, d := range r.groupings() {
 		columns := newColumns()
-		var n, failed, aborted, warmup, met, missed, splits, tailed, both, reasoned, merged uint64
+		var n, failed, aborted, warmup, met, missed, unjudged, splits, tailed, both, reasoned, merged uint64
 		var prefill, decode, unsplit, pooledTokens, pooled, late, reasoning, output uint64
 		var qualities [record.Measured + 1]uint64
 		columns.add("count()", &n)
@@ -150,6 +150,7 @@ func (r *remote) counts() error {
 		columns.count("status = 'warmup'", &warmup)
 		columns.count(e.meets, &met)
 		columns.count("status != 'warmup' AND NOT "+e.meets, &missed)
+		columns.count(e.unjudged, &unjudged)
 		columns.count(e.split, &splits)
 		columns.count(e.tailed, &tailed)
 		columns.count(e.slowStart+" AND "+e.slowStream, &both)
@@ -178,7 +179,7 @@ func (r *remote) counts() error {
 			columns.take(row)
 			g := r.group(d, key)
 			g.requests, g.failed, g.aborted, g.warmup = int(n), int(failed), int(aborted), int(warmup)
-			g.sloMet, g.sloMissed, g.splits, g.bothSlow = int(met), int(missed), int(splits), int(both)
+			g.sloMet, g.sloMissed, g.sloUnknown, g.splits, g.bothSlow = int(met), int(missed), int(unjudged), int(splits), int(both)
 			g.byTotal.count = int(tailed)
 			g.splitPrefill.lo, g.splitDecode.lo, g.unsplit.lo = prefill, decode, unsplit
 			g.pooledTokens.lo, g.pooled.lo, g.lateStarts.lo = pooledTokens, pooled, late

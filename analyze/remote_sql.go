@@ -41,7 +41,7 @@ type requestSQL struct {
 
 	fewTokens, shortDecode, burst, noTTFT, noTotal, noTokens, ttftAfterTotal, tpsMismatch, slowStart, slowStream string
 
-	meets, split, unsplit, tailed, reasoned string
+	meets, unjudged, split, unsplit, tailed, reasoned string
 }
 
 func all(conditions ...string) string { return "(" + strings.Join(conditions, " AND ") + ")" }
@@ -79,7 +79,9 @@ func (q *dialect) figures() *requestSQL {
 	e.tpsMismatch = all(e.hasTPS, "(NOT isNaN(reported_tps))", "("+off+" > "+floatSQL(tpsMismatchShare)+" * "+e.tps+")", "("+off+" > "+floatSQL(tpsMismatchRate)+")")
 	e.slowStart = all(e.hasTTFT, fmt.Sprintf("(ttft > %d)", o.SLO.TTFT))
 	e.slowStream = all(e.clean, "("+e.tps+" < "+floatSQL(o.SLO.TPS)+")")
-	e.meets = all(completed, "("+all(usable, not(e.ttftAfterTotal))+" OR (quality = 'bound'))", fmt.Sprintf("(ttft <= %d)", o.SLO.TTFT), not(e.slowStream))
+	known, within := all(usable, not(e.ttftAfterTotal)), fmt.Sprintf("(ttft <= %d)", o.SLO.TTFT)
+	e.meets = all(completed, "("+known+" OR (quality = 'bound'))", within, not(e.slowStream))
+	e.unjudged = all(completed, not(known), not(all("(quality = 'bound')", within)))
 	e.split = all(completed, share, not(e.burst))
 	e.unsplit = all(e.hasTotal, not(all(share, not(e.burst))))
 	e.tailed = all(e.split, "("+e.decodeTokens+" >= 0)")

@@ -197,9 +197,13 @@ func movedCell(c analyze.Change, write func(float64) string) Cell {
 }
 
 func (b *comparison) shares() {
+	kept := b.Sprintf("Requests that keep the limits (TTFT %s, TPS %s): %s", human.Limit(b.c.Options.SLO.TTFTms), human.LimitRate(b.c.Options.SLO.TPS), shareText(b.c.Overall.SLO))
+	if n := b.c.Overall.SLOUnknown; n != [2]int{} {
+		kept += b.Sprintf("; not known of %s before and %s after (counted as not met)", human.Count(n[0]), human.Count(n[1]))
+	}
 	b.add(List{[]Item{
 		{Text: text(b.Sprintf("Prefill share of the summed time: %s", shareText(b.c.Overall.PrefillShare)))},
-		{Text: text(b.Sprintf("Requests that keep the limits (TTFT %s, TPS %s): %s", human.Limit(b.c.Options.SLO.TTFTms), human.LimitRate(b.c.Options.SLO.TPS), shareText(b.c.Overall.SLO)))},
+		{Text: text(kept)},
 	}})
 }
 
@@ -233,14 +237,16 @@ func (b *comparison) groupTable(by string, groups []analyze.KeyedChange) {
 		return
 	}
 	t := Table{Columns: []Column{{Title: b.Word(by), Fit: Shorten}, {Title: "n", Right: true},
-		{Title: "TTFT p50", Right: true, Drop: 3}, {Title: b.Text("TTFT change"), Right: true},
+		{Title: "TTFT p50", Right: true, Drop: 3}, {Title: b.Text("TTFT change"), Right: true}, {Title: "TTFT n", Right: true, Drop: 2},
 		{Title: "TPS p50, tok/s", Right: true, Drop: 4}, {Title: b.Text("TPS change"), Right: true},
 		{Title: b.Text("Total p50"), Right: true, Drop: 5}, {Title: b.Text("Total change"), Right: true, Drop: 1}}}
-	few, all := false, false
+	const ttftN = 4
+	few, all, fewer := false, false, false
 	for _, k := range groups[:min(maxGroups, len(groups))] {
 		g := k.Group
 		key := b.keyCell(by, k.Key)
-		row := []Cell{key, cell(human.Count(g.Requests[0]) + "+" + human.Count(g.Requests[1]))}
+		row := []Cell{key, bothCell(g.Requests)}
+		fewer = fewer || g.TTFT.N != g.Requests
 		for _, r := range []changeRow{{m: g.TTFT, write: human.Duration}, {m: g.TPS, write: human.Number}, {m: g.Total, write: human.Duration}} {
 			moved := r.m.At(50)
 			moved.Relative = nil // in its own column, with the test
@@ -253,9 +259,14 @@ func (b *comparison) groupTable(by string, groups []analyze.KeyedChange) {
 			if r.m.Significant() && d.Text != human.Undefined {
 				d.Text += ", " + human.PValue(*r.m.P)
 			}
-			row = append(row, c, d)
+			if row = append(row, c, d); len(row) == ttftN {
+				row = append(row, bothCell(g.TTFT.N))
+			}
 		}
 		t.Rows = append(t.Rows, row)
+	}
+	if !fewer {
+		t = t.without(ttftN)
 	}
 	b.add(t)
 	if more := len(groups) - maxGroups; more > 0 {
@@ -268,6 +279,9 @@ func (b *comparison) groupTable(by string, groups []analyze.KeyedChange) {
 		b.note("", b.Sprintf("all: every defined TPS, where fewer than %d are clean on a side", minClean))
 	}
 }
+
+// bothCell is a number of the side before and of that after: 28+26.
+func bothCell(n [2]int) Cell { return cell(human.Count(n[0]) + "+" + human.Count(n[1])) }
 
 // oneSided lists the groups that the other side lacks: they cannot be compared.
 func (b *comparison) oneSided(title, by string, counts []analyze.KeyedCount) {

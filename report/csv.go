@@ -146,6 +146,7 @@ func (w *figureWriter) group(g *analyze.Group) {
 	if kept := g.SLO.Met + g.SLO.Missed; kept > 0 {
 		w.figure("slo_met", "count", float64(g.SLO.Met), "requests", kept)
 		w.figure("slo_missed", "count", float64(g.SLO.Missed), "requests", kept)
+		w.figure("slo_unknown", "count", float64(g.SLO.Unknown), "requests", kept)
 		w.optional("slo", "share", g.SLO.Share, "1", kept)
 	}
 	w.models(g)

@@ -147,10 +147,16 @@ func withoutEmpty(t Table) Table {
 		if told || t.Columns[i].Drop == 0 {
 			continue
 		}
-		t.Columns = slices.Delete(t.Columns, i, i+1)
-		for n, row := range t.Rows {
-			t.Rows[n] = slices.Delete(row, i, i+1)
-		}
+		t = t.without(i)
+	}
+	return t
+}
+
+// without takes a column out of the table.
+func (t Table) without(column int) Table {
+	t.Columns = slices.Delete(t.Columns, column, column+1)
+	for i, row := range t.Rows {
+		t.Rows[i] = slices.Delete(row, column, column+1)
 	}
 	return t
 }

@@ -96,7 +96,11 @@ func (b *builder) tiles() {
 	}
 	if s := b.all.SLO.Share; s != nil {
 		l := b.r.Options.SLO
-		t = append(t, Tile{b.Text("Within the limits"), human.Percent(*s), b.Sprintf("TTFT ≤ %s, TPS ≥ %s", human.Limit(l.TTFTms), human.LimitRate(l.TPS)), NoTone})
+		more := b.Sprintf("TTFT ≤ %s, TPS ≥ %s", human.Limit(l.TTFTms), human.LimitRate(l.TPS))
+		if n := b.all.SLO.Unknown; n > 0 {
+			more += " · " + b.Sprintf("%s of %s not known", human.Count(n), human.Count(b.all.SLO.Met+b.all.SLO.Missed))
+		}
+		t = append(t, Tile{b.Text("Within the limits"), human.Percent(*s), more, NoTone})
 	}
 	b.add(Tiles{t})
 }

@@ -58,7 +58,7 @@ func full() *analyze.Report {
 			Headline: "Decode dominates: 87 % of 11.5 min in 47 requests went to generating tokens; ask for shorter answers or a faster model.",
 			Doubts:   []string{"31 of 48 TTFTs are estimated from timestamps", "16 requests have no TTFT"},
 			Tail:     &analyze.Tail{Requests: 6, Cause: analyze.CauseLongOutput, Delta: 71_300, TTFT: 1_900, Length: 72_480, Speed: -3_080}},
-		SLO: analyze.SLO{Met: 41, Missed: 22, Share: p(41.0 / 63)},
+		SLO: analyze.SLO{Met: 41, Missed: 22, Unknown: 14, Share: p(41.0 / 63)},
 		RequestModel: &analyze.RequestModel{Requests: 53, Overhead: 1510, PrefillRate: p(9012.0), TPOT: 18.5, Explained: 0.913, PrefillShare: p(0.334),
 			TTFTRequests: 40, TTFTError: p(-214.0), TTFTErrorShare: p(-0.167)},
 		RequestModels: []analyze.ModelFit{

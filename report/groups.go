@@ -54,6 +54,11 @@ func (b *builder) groupTable(by string, groups []analyze.Keyed) {
 	for i, p := range ps {
 		t.Columns = append(t.Columns, Column{Title: "TTFT " + analyze.Quantile{P: p}.Name(), Right: true, Drop: 3 * i})
 	}
+	// A TTFT may be known of few of the requests that n counts.
+	fewer := slices.ContainsFunc(groups, func(k analyze.Keyed) bool { return ttftCount(k.Group) != k.Group.Requests })
+	if fewer {
+		t.Columns = append(t.Columns, Column{Title: "TTFT n", Right: true, Drop: 2})
+	}
 	t.Columns = append(t.Columns, Column{Title: "TPS, tok/s", Right: true})
 	for i, p := range ps {
 		t.Columns = append(t.Columns, Column{Title: b.Text("Total") + " " + analyze.Quantile{P: p}.Name(), Right: true, Drop: 1 + 3*i})
@@ -64,7 +69,7 @@ func (b *builder) groupTable(by string, groups []analyze.Keyed) {
 		t.Columns = append(t.Columns, Column{Title: b.Text("Failed"), Right: true, Drop: 5})
 	}
 	for _, k := range groups[:min(b.rows, len(groups))] {
-		row := b.groupRow(k, ps)
+		row := b.groupRow(k, ps, fewer)
 		if failed {
 			row = append(row, cell(human.Count(k.Group.Failed)))
 		}
@@ -76,7 +81,8 @@ func (b *builder) groupTable(by string, groups []analyze.Keyed) {
 	}
 }
 
-func (b *builder) groupRow(k analyze.Keyed, ps []float64) []Cell {
+// groupRow is the row of one group, with the number of its TTFTs if that is asked for.
+func (b *builder) groupRow(k analyze.Keyed, ps []float64, ttfts bool) []Cell {
 	g := k.Group
 	key := b.keyCell(k.By, k.Key)
 	n := cell(human.Count(g.Requests))
@@ -86,6 +92,9 @@ func (b *builder) groupRow(k analyze.Keyed, ps []float64) []Cell {
 	row := []Cell{key, n, cell(human.PercentOr(k.WaitingShare))}
 	for _, p := range ps {
 		row = append(row, quantileCell(g.TTFT.At(p), human.Duration))
+	}
+	if ttfts {
+		row = append(row, cell(human.Count(ttftCount(g))))
 	}
 	row = append(row, cell(b.groupRate(g)))
 	for _, p := range ps {
@@ -111,6 +120,14 @@ func thinGroup(g *analyze.Group, ps []float64) bool {
 		ttft, total := g.TTFT.At(p), g.Total.At(p)
 		return ttft != nil && ttft.Thin || total != nil && total.Thin
 	})
+}
+
+// ttftCount is how many requests the TTFT percentiles of a group are about.
+func ttftCount(g *analyze.Group) int {
+	if g.TTFT == nil {
+		return 0
+	}
+	return g.TTFT.N
 }
 
 func cleanCount(g *analyze.Group) int {

@@ -212,9 +212,13 @@ func (t *terminal) liveRow(w LiveWindow) []Cell {
 	if f.InFlight != nil {
 		flight = strconv.FormatFloat(*f.InFlight, 'f', 2, 64)
 	}
+	met := human.PercentOr(f.SLO.Share)
+	if f.SLO.Unknown > 0 {
+		met += " " + t.Language.Sprintf("(%s not known)", human.Count(f.SLO.Unknown))
+	}
 	return []Cell{cell(t.Language.Word(w.Name)), cell(n), cell(ttft[0]), cell(ttft[1]), cell(rate(f.TPSClean)), cell(rate(f.TPSPooled)),
 		{Span: Span{Text: share(f.Prefill, split), Tone: Prefill}}, {Span: Span{Text: share(f.Decode, split), Tone: Decode}},
-		cell(share(f.Unsplit, split+f.Unsplit)), cell(flight), cell(human.Count(f.Failed)), cell(human.PercentOr(f.SLO.Share))}
+		cell(share(f.Unsplit, split+f.Unsplit)), cell(flight), cell(human.Count(f.Failed)), cell(met)}
 }
 
 // turns says where the time of the turns of the widest window with any went.

@@ -65,7 +65,37 @@ func (b *builder) slo() {
 	}
 	b.paragraph(plain(head),
 		Span{b.Sprintf("%s of %s", human.Count(s.Met), lang.Plural(b.Language, s.Met+s.Missed, "request")), Strong, tone},
-		plain(b.Sprintf(" (%s), missed by %s.", human.PercentOr(s.Share), human.Count(s.Missed))))
+		plain(b.Sprintf(" (%s), missed by %s%s.", human.PercentOr(s.Share), human.Count(s.Missed-s.Unknown), b.incomplete())+b.unjudged()))
+}
+
+// incomplete says how many requests missed the limits because they did not end well.
+func (b *builder) incomplete() string {
+	var l []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{b.all.Failed, b.Text("failed")}, {b.all.Aborted, b.Text("aborted")}} {
+		if x.n > 0 {
+			l = append(l, b.Sprintf("%s %s", human.Count(x.n), x.what))
+		}
+	}
+	if len(l) == 0 {
+		return ""
+	}
+	return b.Sprintf(" (%s)", strings.Join(l, b.Text(", ")))
+}
+
+// unjudged tells of the requests of which nobody knows whether they kept the limits.
+func (b *builder) unjudged() string {
+	s := b.all.SLO
+	if s.Unknown == 0 {
+		return ""
+	}
+	told := b.Sprintf(" Not known of %s: when their first token came is not told, or only an upper bound beyond the limit. They count as not met.", human.Count(s.Unknown))
+	if known := s.Met + s.Missed - s.Unknown; known > 0 {
+		told += b.Sprintf(" Of the %s that can be judged, %s met the limits.", human.Count(known), human.Percent(float64(s.Met)/float64(known)))
+	}
+	return told
 }
 
 // quality says what was read and what of it is not in the figures.

@@ -68,13 +68,13 @@ func Difference(ms float64) string {
 }
 
 // DurationInterval writes both ends in the unit of the value between them, so
-// that the eye can compare: 0.320 – 2.84 beside 1.58 s.
+// that the eye can compare: 0.320 – 2.84 s beside 1.58 s.
 func DurationInterval(ci [2]float64, value float64) string {
 	if !Defined(ci[0]) || !Defined(ci[1]) {
 		return Undefined
 	}
 	u := timeUnit(value)
-	return significant(ci[0]/u.ms) + " – " + significant(ci[1]/u.ms)
+	return significant(ci[0]/u.ms) + " – " + significant(ci[1]/u.ms) + " " + u.name
 }
 
 // Limit writes a duration that the user chose, digit for digit: 5 s, 1.234 s.

@@ -244,6 +244,30 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// A request of which nobody knows whether it kept the limits is none that missed them.
+func TestLimitsTellTheUnknownApart(t *testing.T) {
+	log := write(t, t.TempDir(), "a.log", strings.Repeat("[request] first_token_ms=900 total_tokens=700 total_ms=9000\n", 6)+
+		"[request] first_token_ms=9000 total_tokens=700 total_ms=20000\n[request] status=429\n"+
+		strings.Repeat("[request] first_token_ms=None total_tokens=700 total_ms=9000\n", 2))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "met by **6 of 10 requests** (60.0 %), missed by 2 (1 failed). Not known of 2: "},
+		{nil, "Of the 8 that can be judged, 75.0 % met the limits."},
+		{[]string{"--format", "html"}, "2 of 10 not known"},
+		{[]string{"--format", "csv"}, "overall,,slo_unknown,count,2,requests,10"},
+		{[]string{"--slo-min", "90%"}, "6 of 10 requests keep the limits, fewer than 90%; of 2 it is not known"},
+	} {
+		if got := codexlag(t, "", append(c.args, log)...); !strings.Contains(got.stdout+got.stderr, c.want) {
+			t.Errorf("%v lacks %q: %s", c.args, c.want, got.stdout+got.stderr)
+		}
+	}
+	if got := codexlag(t, "", "compare", log, "testdata/quickstart"); !strings.Contains(got.stdout, "60.0 % → 93.1 %; not known of 2 before and 0 after") {
+		t.Errorf("%s", got.stdout)
+	}
+}
+
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

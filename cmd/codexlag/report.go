@@ -119,7 +119,12 @@ func (c *reportCmd) conclude(collector *analyze.Collector, read *reading, output
 		return err
 	}
 	if share := r.Overall.SLO.Share; gate >= 0 && (share == nil || *share < gate) {
-		return &exitError{exitGate, fmt.Sprintf("%d of %d requests keep the limits, fewer than %s", r.Overall.SLO.Met, r.Overall.SLO.Met+r.Overall.SLO.Missed, c.SLOMin)}
+		s := r.Overall.SLO
+		msg := fmt.Sprintf("%d of %d requests keep the limits, fewer than %s", s.Met, s.Met+s.Missed, c.SLOMin)
+		if s.Unknown > 0 {
+			msg += fmt.Sprintf("; of %d it is not known, which counts as no: their TTFT is not in the logs", s.Unknown)
+		}
+		return &exitError{exitGate, msg}
 	}
 	return nil
 }
