@@ -109,7 +109,7 @@ func tokenMismatch(f *facts) []found {
 // manyUnreadable: from this share of the lines on, the figures may lack much.
 const manyUnreadable = 0.05
 
-// unreadable tells how many lines could not be read, and mostly why.
+// unreadable tells how many lines could not be read, or not whole, and mostly why.
 func unreadable(f *facts) []found {
 	var n int
 	var why record.Reason
@@ -133,7 +133,7 @@ func unreadable(f *facts) []found {
 		}
 	}
 	return one(severity, "unreadable", 0, f.Text("Some lines could not be read"),
-		f.Sprintf("%s left out, mostly (%s) for this reason: %s", lost, human.Count(f.quality.Skipped[why]), f.Word(reasonText[why])),
+		f.Sprintf("%s left out or read in part, mostly (%s) for this reason: %s", lost, human.Count(f.quality.Skipped[why]), f.Word(reasonText[why])),
 		f.Text("A cut last line is normal while Codex writes; for the rest codexlag files names the files, and --strict makes it an error"))
 }
 
@@ -144,6 +144,7 @@ var reasonText = map[record.Reason]string{
 	record.BadTime:     lang.Mark("a timestamp that is none"),
 	record.NotText:     lang.Mark("bytes that are no text"),
 	record.NoNumbers:   lang.Mark("a request line without a number"),
+	record.BadValue:    lang.Mark("a figure that is no number, without which the request counts"),
 	record.TooLong:     lang.Mark("too long"),
 	record.BadRow:      lang.Mark("a damaged database row"),
 }

@@ -60,6 +60,7 @@ var reasonWords = map[record.Reason]string{
 	record.BadTime:      lang.Mark("timestamp that cannot be read"),
 	record.NotText:      lang.Mark("NUL bytes or bytes that are no UTF-8"),
 	record.NoNumbers:    lang.Mark("request line without a usable number"),
+	record.BadValue:     lang.Mark("figure in a request line that is no number, or an impossible one; the request counts without it"),
 	record.TooLong:      lang.Mark("line beyond the length that is kept"),
 	record.BadRow:       lang.Mark("database row that cannot be read"),
 	record.UnknownType:  lang.Mark("well-formed record of a type that is not known"),

@@ -268,6 +268,30 @@ func TestLimitsTellTheUnknownApart(t *testing.T) {
 	}
 }
 
+// A figure that cannot be read is counted and told; the request counts without it.
+func TestUnreadableFiguresAreTold(t *testing.T) {
+	dir := t.TempDir()
+	log := write(t, dir, "a.log", "[request] first_token_ms=abc total_tokens=700 total_ms=9000\n"+strings.Repeat("[request] first_token_ms=900 total_tokens=700 total_ms=9000\n", 9))
+	for _, c := range []struct {
+		args []string
+		code int
+		want []string
+	}{
+		{[]string{log}, exitOK, []string{"10 requests in 1 file.", "`bad_value` | 1 | figure in a request line that is no number", "1 line of 10 left out or read in part"}},
+		{[]string{"--format", "json", log}, exitOK, []string{`"bad_value": 1`, `"requests": 10`}},
+		{[]string{"--jobs", "1", "--no-cache", "--format", "json", log}, exitOK, []string{`"bad_value": 1`}},
+		{[]string{"files", log}, exitOK, []string{"bad_value"}},
+		{[]string{"--strict", log}, exitIO, []string{"a.log:1"}},
+	} {
+		got := codexlag(t, "", c.args...)
+		for _, want := range c.want {
+			if got.code != c.code || !strings.Contains(got.stdout+got.stderr, want) {
+				t.Errorf("%v: exit %d, lacks %q: %s", c.args, got.code, want, got.stdout+got.stderr)
+			}
+		}
+	}
+}
+
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -196,13 +196,14 @@ const (
 	Merge     Reason = "merged"    // a second log's account of a request, joined to the first
 )
 
-// Reasons why a line cannot be read. With --strict each is an error.
+// Reasons why a line, or a part of it, cannot be read. With --strict each is an error.
 const (
 	BadJSON      Reason = "bad_json"      // truncated, glued or otherwise no JSON value
 	NotAnObject  Reason = "not_an_object" // JSON, but not an object, or one with fields of a wrong type
 	BadTime      Reason = "bad_time"      // a timestamp that is none
 	NotText      Reason = "not_text"      // NULs or bytes that are no UTF-8 where a log line should be
 	NoNumbers    Reason = "no_numbers"    // a request line without a single usable number
+	BadValue     Reason = "bad_value"     // a figure of a request line that cannot be read; the request counts without it
 	TooLong      Reason = "too_long"      // a line beyond the length that is kept
 	BadRow       Reason = "bad_row"       // a database row that cannot be read
 	UnknownType  Reason = "unknown_type"  // a well-formed record of a type that is not known; never an error
@@ -215,7 +216,7 @@ const (
 // Unreadable reports whether the reason is a fault of the log line itself.
 func (r Reason) Unreadable() bool {
 	switch r {
-	case BadJSON, NotAnObject, BadTime, NotText, NoNumbers, TooLong, BadRow:
+	case BadJSON, NotAnObject, BadTime, NotText, NoNumbers, BadValue, TooLong, BadRow:
 		return true
 	}
 	return false

@@ -125,12 +125,14 @@ type fields struct {
 	tps    float64
 	hasTPS bool
 
+	unreadable bool // a figure has a value that is neither a number that can be nor a word for none
+
 	time                                                                  time.Time
 	model, provider, effort, session, turn, label, id, version, status, e []byte
 }
 
 // set takes one value. A value that says "unknown" (None, n/a, null, -1, …) or
-// is no number leaves the figure unknown. The first of two equal keys counts.
+// cannot be read leaves the figure unknown. The first of two equal keys counts.
 func (f *fields) set(k field, v []byte, ignore bool) {
 	if ignore || k == fieldNone || k == fieldMessage {
 		return
@@ -138,27 +140,29 @@ func (f *fields) set(k field, v []byte, ignore bool) {
 	switch k {
 	case fieldTTFT, fieldTTFTSeconds, fieldTTFTUnit:
 		f.keyTTFT = f.keyTTFT || k != fieldTTFTUnit
-		setDuration(&f.ttft, &f.hasTTFT, v, unitOf(k, fieldTTFT, fieldTTFTSeconds))
+		f.check(setDuration(&f.ttft, &f.hasTTFT, v, unitOf(k, fieldTTFT, fieldTTFTSeconds)), v)
 	case fieldTotal, fieldTotalSeconds, fieldTotalUnit:
 		f.keyTotal = f.keyTotal || k != fieldTotalUnit
-		setDuration(&f.total, &f.hasTotal, v, unitOf(k, fieldTotal, fieldTotalSeconds))
+		f.check(setDuration(&f.total, &f.hasTotal, v, unitOf(k, fieldTotal, fieldTotalSeconds)), v)
 	case fieldDuration, fieldDurationSeconds, fieldDurationUnit:
 		f.keyTotal = f.keyTotal || k != fieldDurationUnit
-		setDuration(&f.second, &f.hasSec, v, unitOf(k, fieldDuration, fieldDurationSeconds))
+		f.check(setDuration(&f.second, &f.hasSec, v, unitOf(k, fieldDuration, fieldDurationSeconds)), v)
 	case fieldTotalTokens:
 		f.keyTokens = true
-		setTokens(&f.totalTokens, v)
+		f.check(setTokens(&f.totalTokens, v), v)
 	case fieldOutput:
 		f.keyTokens = true
-		setTokens(&f.output, v)
+		f.check(setTokens(&f.output, v), v)
 	case fieldInput:
-		setTokens(&f.input, v)
+		f.check(setTokens(&f.input, v), v)
 	case fieldCached:
-		setTokens(&f.cached, v)
+		f.check(setTokens(&f.cached, v), v)
 	case fieldReasoning:
-		setTokens(&f.reasoning, v)
+		f.check(setTokens(&f.reasoning, v), v)
 	case fieldTPS:
-		if n, ok := number(v); ok && n >= 0 && n <= maxRate && !f.hasTPS {
+		n, ok := number(v)
+		f.check(ok && n <= maxRate, v)
+		if ok && n >= 0 && n <= maxRate && !f.hasTPS {
 			f.tps, f.hasTPS = n, true
 		}
 	case fieldTime:
@@ -172,43 +176,54 @@ func (f *fields) set(k field, v []byte, ignore bool) {
 	}
 }
 
+// check notes a value that was not readable, unless it says that there is none.
+func (f *fields) check(readable bool, v []byte) {
+	if !readable && !isNone(v) {
+		f.unreadable = true
+	}
+}
+
 // setWhole is set for a whole number, not negative, of up to 15 digits.
 func (f *fields) setWhole(k field, n int64) {
+	ok := true
 	switch k {
 	case fieldTTFT:
 		f.keyTTFT = true
-		setMillis(&f.ttft, &f.hasTTFT, n)
+		ok = setMillis(&f.ttft, &f.hasTTFT, n)
 	case fieldTotal:
 		f.keyTotal = true
-		setMillis(&f.total, &f.hasTotal, n)
+		ok = setMillis(&f.total, &f.hasTotal, n)
 	case fieldDuration:
 		f.keyTotal = true
-		setMillis(&f.second, &f.hasSec, n)
+		ok = setMillis(&f.second, &f.hasSec, n)
 	case fieldTotalTokens:
 		f.keyTokens = true
-		setCount(&f.totalTokens, n)
+		ok = setCount(&f.totalTokens, n)
 	case fieldOutput:
 		f.keyTokens = true
-		setCount(&f.output, n)
+		ok = setCount(&f.output, n)
 	case fieldInput:
-		setCount(&f.input, n)
+		ok = setCount(&f.input, n)
 	case fieldCached:
-		setCount(&f.cached, n)
+		ok = setCount(&f.cached, n)
 	case fieldReasoning:
-		setCount(&f.reasoning, n)
+		ok = setCount(&f.reasoning, n)
 	case fieldTPS:
-		if !f.hasTPS && n <= maxRate {
+		if ok = n <= maxRate; ok && !f.hasTPS {
 			f.tps, f.hasTPS = float64(n), true
 		}
 	case fieldTTFTSeconds:
 		f.keyTTFT = true
-		setMillis(&f.ttft, &f.hasTTFT, n*1000)
+		ok = setMillis(&f.ttft, &f.hasTTFT, n*1000)
 	case fieldTotalSeconds:
 		f.keyTotal = true
-		setMillis(&f.total, &f.hasTotal, n*1000)
+		ok = setMillis(&f.total, &f.hasTotal, n*1000)
 	case fieldDurationSeconds:
 		f.keyTotal = true
-		setMillis(&f.second, &f.hasSec, n*1000)
+		ok = setMillis(&f.second, &f.hasSec, n*1000)
+	}
+	if !ok {
+		f.unreadable = true
 	}
 }
 

@@ -31,11 +31,10 @@ func unitOf(k, ms, s field) time.Duration {
 }
 
 // setDuration takes a time such as 2840, 825.6, 1.5s or 783ms. A unit on the
-// value wins over the one in the key.
-func setDuration(dst *time.Duration, known *bool, v []byte, unit time.Duration) {
-	if *known {
-		return
-	}
+// value wins over the one in the key. It reports whether the value can be read:
+// where neither has a unit it need not be a time.
+func setDuration(dst *time.Duration, known *bool, v []byte, unit time.Duration) (readable bool) {
+	keyHasUnit := unit != 0
 	digits := v
 	switch {
 	case bytes.HasSuffix(v, []byte("ms")):
@@ -49,13 +48,16 @@ func setDuration(dst *time.Duration, known *bool, v []byte, unit time.Duration) 
 	}
 	n, ok := number(bytes.TrimSpace(digits))
 	if !ok || n < 0 || unit == 0 {
-		return
+		return ok || !keyHasUnit
 	}
 	ms := n * (float64(unit) / float64(time.Millisecond))
 	if ms > float64(maxDuration/time.Millisecond) {
-		return
+		return false
 	}
-	*dst, *known = milliseconds(ms), true
+	if !*known {
+		*dst, *known = milliseconds(ms), true
+	}
+	return true
 }
 
 // milliseconds rounds to whole microseconds: logs have no finer ones, and sums
@@ -64,22 +66,39 @@ func milliseconds(ms float64) time.Duration {
 	return time.Duration(math.Round(ms*1000)) * time.Microsecond
 }
 
-func setMillis(dst *time.Duration, known *bool, ms int64) {
-	if !*known && ms <= int64(maxDuration/time.Millisecond) {
+// setMillis, setCount and setTokens report, as setDuration, whether the value
+// can be read.
+func setMillis(dst *time.Duration, known *bool, ms int64) (readable bool) {
+	if ms > int64(maxDuration/time.Millisecond) {
+		return false
+	}
+	if !*known {
 		*dst, *known = time.Duration(ms)*time.Millisecond, true
 	}
+	return true
 }
 
-func setCount(dst *record.Tokens, n int64) {
-	if !dst.Known && n < maxTokens {
+func setCount(dst *record.Tokens, n int64) (readable bool) {
+	if n >= maxTokens {
+		return false
+	}
+	if !dst.Known {
 		*dst = record.Count(n)
 	}
+	return true
 }
 
-func setTokens(dst *record.Tokens, v []byte) {
-	if n, ok := number(v); ok && !dst.Known && n >= 0 && n == math.Trunc(n) && n < maxTokens {
-		*dst = record.Count(int64(n))
+func setTokens(dst *record.Tokens, v []byte) (readable bool) {
+	n, ok := number(v)
+	switch {
+	case !ok:
+		return false
+	case n < 0:
+		return true // says that it is unknown
+	case n != math.Trunc(n) || n >= maxTokens:
+		return false
 	}
+	return setCount(dst, int64(n))
 }
 
 // number reads a finite decimal number. Numbers of up to 15 digits without an
@@ -123,6 +142,20 @@ func number(v []byte) (float64, bool) {
 func isUnknown(v []byte) bool {
 	switch string(v) {
 	case "", "-", "null", "None", "none", "nil", "n/a", "N/A", "unknown", "undefined":
+		return true
+	}
+	return false
+}
+
+// isNone reports whether a value in the place of a number says that there is
+// none: as isUnknown, in any case, and what programs print for 0/0.
+func isNone(v []byte) bool {
+	if len(v) > len("-infinity") {
+		return false
+	}
+	v = bytes.ToLower(v)
+	switch string(bytes.TrimLeft(v, "+-")) {
+	case "", "nan", "inf", "infinity", "na", "null", "none", "nil", "n/a", "unknown", "undefined":
 		return true
 	}
 	return false

@@ -176,6 +176,9 @@ func (d *Decoder) finish(l lines.Line, marked bool) {
 	*r = record.Request{Pos: record.Pos{File: d.file, Line: l.N}, Format: record.FormatRequest}
 	f.fill(r, &d.names)
 	d.emit(r)
+	if f.unreadable {
+		d.drop(l, record.BadValue)
+	}
 }
 
 func (d *Decoder) drop(l lines.Line, why record.Reason) {

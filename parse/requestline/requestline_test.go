@@ -141,10 +141,43 @@ func TestShapes(t *testing.T) {
 }
 
 func TestUnknownValues(t *testing.T) {
-	for _, v := range []string{"None", "n/a", "null", `""`, "", "-1", "-1.00", "-", "nan", "NaN", "inf", "1e400", "x", "0x10", "1_000", "99999999999999999999999"} {
+	for _, v := range []string{"None", "n/a", "null", `""`, "", "-1", "-1.00", "-", "nan", "NaN", "inf", "-Infinity", "NULL", "N/A"} {
 		got := read("[request] first_token_ms=" + v + " total_tokens=700 total_ms=7000")
 		if len(got) != 1 || describe(got[0]) != "total=7s out=700" {
 			t.Errorf("first_token_ms=%s: got %q", v, describe(got[0]))
+		}
+	}
+}
+
+// A value that says nothing leaves its figure unknown, and is told.
+func TestUnreadableValues(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"[request] first_token_ms=abc total_tokens=700 total_ms=7000", "total=7s out=700"},
+		{"[request] first_token_ms=1e400 total_tokens=700 total_ms=7000", "total=7s out=700"},
+		{"[request] first_token_ms=0x10 total_tokens=700 total_ms=7000", "total=7s out=700"},
+		{"[request] first_token_ms=1_000 total_tokens=700 total_ms=7000", "total=7s out=700"},
+		{"[request] first_token_ms=99999999999999999999999 total_tokens=700 total_ms=7000", "total=7s out=700"},
+		{"[request] first_token_ms=2592000001 total_tokens=700 total_ms=7000", "total=7s out=700"}, // more than 30 days
+		{"[request] ttft_s=soon total_tokens=700 total_s=7", "total=7s out=700"},
+		{"[request] total_tokens=12.5 first_token_ms=120 total_ms=7000", "ttft=120ms(measured) total=7s"},
+		{"[request] total_tokens=99999999999999 first_token_ms=120 total_ms=7000", "ttft=120ms(measured) total=7s"},
+		{"[request] tokens_per_sec=fast first_token_ms=120 total_ms=7000", "ttft=120ms(measured) total=7s"},
+		{"[request] tokens_per_sec=1000001 first_token_ms=120 total_ms=7000", "ttft=120ms(measured) total=7s"},
+		{"[request] prompt_tokens=many cached_tokens=x reasoning_tokens=y first_token_ms=120 total_ms=7000", "ttft=120ms(measured) total=7s"},
+		{`{"first_token_ms":"abc","total_tokens":700,"total_ms":true}`, "out=700"},
+	} {
+		got := read(c.line)
+		if len(got) != 2 || describe(got[0]) != c.want || describe(got[1]) != "dropped bad_value" {
+			t.Errorf("%s: got %d records, %s", c.line, len(got), describe(got[0]))
+		}
+	}
+	for _, line := range []string{
+		"[request] ttft=early first_token_ms=120 total=high latency=low", // keys that count only with a unit
+		`{"first_token_ms":120,"total_ms":7000,"total_tokens":{"sum":3}}`,
+		"[request] first_token_ms=120 total_ms=7000 status=x model=abc",
+	} {
+		if got := read(line); len(got) != 1 {
+			t.Errorf("%s: got %d records", line, len(got))
 		}
 	}
 }
