@@ -169,7 +169,7 @@ func TestShiftIsFound(t *testing.T) {
 	found := 0
 	for range 200 {
 		c := compared(lines(r, 100, 1000, 0.3), lines(r, 100, 1200, 0.3))
-		if c.Overall.TTFT.Verdict == Worse && strings.HasPrefix(c.Sentence, "After is slower: TTFT p50 ") {
+		if c.Overall.TTFT.Verdict == Worse && strings.HasPrefix(c.Sentence, "After starts later, but ") {
 			found++
 		}
 	}
@@ -195,15 +195,19 @@ func TestCompareVerdicts(t *testing.T) {
 		ttft, tps, total, output string
 		sentence                 string
 	}{
-		{"the same", base, base, Unchanged, Unchanged, Unchanged, Unchanged, "No difference found: TTFT unchanged (~); decode rate unchanged (~); total unchanged (~)."},
-		{"slower start", base, steps(40, 1400, 1600, 20_000, 1000), Worse, Unchanged, Small, Unchanged, "After is slower: TTFT p50 1.00 s → 1.50 s (+50 %, p<0.001, n=40+40); decode rate unchanged (~)"},
-		{"faster start", steps(40, 1400, 1600, 20_000, 1000), base, Better, Unchanged, Small, Unchanged, "After is faster: TTFT p50 1.50 s → 1.00 s (−33 %"},
-		{"slower decode", base, steps(40, 900, 1100, 40_000, 1000), Unchanged, Worse, Worse, Unchanged, "After is slower: decode rate p50 50.0 tok/s → 25.0 tok/s (−50 %"},
-		{"faster start, slower decode", base, steps(40, 400, 500, 40_000, 1000), Better, Worse, Worse, Unchanged, "Mixed: "},
-		{"real but small", base, steps(40, 930, 1130, 20_000, 1000), Small, Unchanged, Small, Unchanged, "No practical difference: TTFT p50 1.00 s → 1.03 s (+3.0 %, p="},
+		{"the same", base, base, Unchanged, Unchanged, Unchanged, Unchanged, "No difference could be shown: total: no difference shown (~, p=1.000); TTFT: no difference shown (~, p=1.000); decode rate: no difference shown (~, p=1.000)."},
+		{"slower start", base, steps(40, 1400, 1600, 20_000, 1000), Worse, Unchanged, Small, Unchanged, "After starts later, but the total hardly changes: TTFT p50 1.00 s → 1.50 s (+50 %, p<0.001, n=40+40); total p50 21.0 s → 21.5 s (+2.4 %, p<0.001, n=40+40), a real but small change; decode rate: no difference shown (~, p=1.000)."},
+		{"faster start", steps(40, 1400, 1600, 20_000, 1000), base, Better, Unchanged, Small, Unchanged, "After starts sooner, but the total hardly changes: TTFT p50 1.50 s → 1.00 s (−33 %"},
+		{"slower decode", base, steps(40, 900, 1100, 40_000, 1000), Unchanged, Worse, Worse, Unchanged, "After is slower: total p50 21.0 s → 41.0 s (+95 %, p<0.001, n=40+40); decode rate p50 50.0 tok/s → 25.0 tok/s (−50 %"},
+		{"faster start, slower decode", base, steps(40, 400, 500, 40_000, 1000), Better, Worse, Worse, Unchanged, "After is slower, but starts sooner: total p50 21.0 s → 40.4 s (+93 %, p<0.001, n=40+40); decode rate p50 50.0 tok/s → 25.0 tok/s (−50 %, p<0.001, n=40+40); the other way: TTFT p50 1.00 s → 450 ms (−55 %"},
+		{"real but small", base, steps(40, 930, 1130, 20_000, 1000), Small, Unchanged, Small, Unchanged, "TTFT p50 1.00 s → 1.03 s (+3.0 %, p=0.049, n=40+40), a real but small change"},
+		{"slower start, faster decode of equal length in all", steps(40, 900, 1100, 20_000, 1000), steps(40, 11_100, 11_300, 9_800, 1000), Worse, Better, Unchanged, Unchanged,
+			"After starts later, but streams faster and no difference in the total could be shown: TTFT p50 1.00 s → 11.2 s (+1,020 %, p<0.001, n=40+40); the other way: decode rate p50 50.0 tok/s → 102 tok/s (+104 %"},
+		{"faster decode, twice the total by chance", append(steps(4, 900, 1100, 20_000, 1000), steps(3, 900, 1100, 80_000, 4000)...), append(steps(3, 900, 1100, 18_000, 1000), steps(4, 900, 1100, 72_000, 4000)...),
+			Unchanged, Better, Unsure, Unsure, "After streams faster, but no difference in the total could be shown: decode rate p50 50.0 tok/s → 55.6 tok/s (+11 %, p<0.001, n=7+7); total: no difference shown (~), p50 21.1 s → 72.9 s (+245 %, p=0.318, n=7+7) can be chance"},
 		{"longer answers", base, steps(40, 900, 1100, 40_000, 2000), Unchanged, Unchanged, Worse, More, "The answers differ in length"},
-		{"few and unsure", steps(5, 900, 1500, 20_000, 1000), steps(5, 1000, 1700, 20_000, 1000), Unsure, Unchanged, Unchanged, Unchanged, "TTFT unsure (+12 %, p=0."},
-		{"too few", steps(3, 900, 1100, 20_000, 1000), base, TooFew, TooFew, TooFew, TooFew, "Not enough samples to compare (4 on each side needed): TTFT: not enough samples (n=3+40)"},
+		{"few and unsure", steps(5, 900, 1500, 20_000, 1000), steps(5, 1000, 1700, 20_000, 1000), Unsure, Unchanged, Unchanged, Unchanged, "TTFT: no difference shown (~), p50 1.20 s → 1.35 s (+12 %, p=0.460, n=5+5) can be chance"},
+		{"too few", steps(3, 900, 1100, 20_000, 1000), base, TooFew, TooFew, TooFew, TooFew, "Not enough samples to compare (4 on each side needed): total: not enough samples (n=3+40); TTFT: not enough samples (n=3+40)"},
 		{"no TTFT at all", []*record.Request{line(-1, 5000, 10)}, []*record.Request{line(-1, 5000, 10)}, TooFew, TooFew, TooFew, TooFew, "total: not enough samples (n=1+1)."},
 		{"nothing", nil, nil, TooFew, TooFew, TooFew, TooFew, "Not enough samples to compare (4 on each side needed)."},
 	} {

@@ -2,78 +2,127 @@ package analyze
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"codexlag/analyze/human"
 	"codexlag/analyze/lang"
 )
 
-// conclusion says in one sentence what changed, the changes first.
+// A felt metric is one that a conclusion weighs.
+type felt struct {
+	title string
+	m     *MetricChange
+	write func(float64) string
+	// What the other side is like where the metric got worse or better.
+	worse, better string
+}
+
+// decided reports whether the metric got better or worse, by more than chance
+// and than the threshold.
+func (f *felt) decided() bool { return f.m.Verdict == Better || f.m.Verdict == Worse }
+
+func (f *felt) phrase() string {
+	if f.m.Verdict == Worse {
+		return f.worse
+	}
+	return f.better
+}
+
+// conclusion says in one sentence what changed. It judges by what people feel
+// first: the total, where that does not decide the TTFT, then the decode rate.
+// What went the other way is named in the same breath.
 func conclusion(g *GroupChange, l lang.Language) string {
 	rate := l.Text("decode rate")
 	if g.TPS.Samples == SamplesAll {
 		rate = l.Text("decode rate (all TPS)")
 	}
-	var changed, same []string
-	verdicts := map[string]bool{}
-	for _, x := range []struct {
-		title string
-		m     *MetricChange
-		write func(float64) string
-	}{
-		{"TTFT", g.TTFT, human.Duration}, {rate, g.TPS, human.Rate}, {l.Text("total"), g.Total, human.Duration}, {l.Text("output tokens"), g.OutputTokens, human.Quantity},
-	} {
-		tokens := x.m == g.OutputTokens
-		switch x.m.Verdict {
-		case Better, Worse, More, Fewer:
-			changed = append(changed, x.title+" "+x.m.Describe(l, 50, x.write))
-		case TooFew:
-			if x.m.N != [2]int{} && !tokens {
-				same = append(same, l.Sprintf("%s: not enough samples (n=%d+%d)", x.title, x.m.N[0], x.m.N[1]))
+	metrics := []felt{
+		{l.Text("total"), g.Total, human.Duration, l.Text("is slower"), l.Text("is faster")},
+		{"TTFT", g.TTFT, human.Duration, l.Text("starts later"), l.Text("starts sooner")},
+		{rate, g.TPS, human.Rate, l.Text("streams more slowly"), l.Text("streams faster")},
+	}
+	var changed, other, rest []string
+	first := slices.IndexFunc(metrics, func(f felt) bool { return f.decided() })
+	for i := range metrics {
+		f := &metrics[i]
+		switch {
+		case !f.decided():
+			if s := f.undecided(l); s != "" {
+				rest = append(rest, s)
 			}
-		case Small:
-			same = append(same, l.Sprintf("%s %s, a real but small change", x.title, x.m.Describe(l, 50, x.write)))
-		case Unsure:
-			if !tokens { // they are told only where they changed
-				same = append(same, l.Sprintf("%s unsure (%s, %s)", x.title, human.ChangeOr(x.m.At(50).Relative), human.PValue(*x.m.P)))
-			}
-		case Unchanged:
-			if !tokens {
-				same = append(same, l.Sprintf("%s unchanged (~)", x.title))
-			}
-		}
-		if !tokens {
-			verdicts[x.m.Verdict] = true
+		case f.m.Verdict == metrics[first].m.Verdict:
+			changed = append(changed, f.title+" "+f.m.Describe(l, 50, f.write))
+		default:
+			other = append(other, l.Sprintf("the other way: %s", f.title+" "+f.m.Describe(l, 50, f.write)))
 		}
 	}
-	s := lead(verdicts, l)
-	if clauses := append(changed, same...); len(clauses) > 0 {
+	if v := g.OutputTokens.Verdict; v == More || v == Fewer { // told only where they changed
+		other = append(other, l.Text("output tokens")+" "+g.OutputTokens.Describe(l, 50, human.Quantity))
+	}
+	s := lead(metrics, first, l)
+	if clauses := slices.Concat(changed, other, rest); len(clauses) > 0 {
 		s += l.Text(": ") + strings.Join(clauses, l.Text("; "))
 	}
 	s += l.Text(".")
-	if v := g.OutputTokens.Verdict; (v == More || v == Fewer) && (g.Total.Verdict == Better || g.Total.Verdict == Worse) {
+	if v := g.OutputTokens.Verdict; (v == More || v == Fewer) && metrics[0].decided() {
 		s += l.Text(" The answers differ in length, which moves the total: judge by TTFT and decode rate.")
 	}
 	return s
 }
 
-// lead sums up the verdicts about speed.
-func lead(verdicts map[string]bool, l lang.Language) string {
-	switch {
-	case verdicts[Worse] && verdicts[Better]:
-		return l.Text("Mixed")
-	case verdicts[Worse]:
-		return l.Text("After is slower")
-	case verdicts[Better]:
-		return l.Text("After is faster")
-	case verdicts[Small]:
-		return l.Text("No practical difference")
-	case verdicts[Unsure]:
-		return l.Text("No difference that could not be chance")
-	case verdicts[Unchanged]:
-		return l.Text("No difference found")
+// undecided says of a metric why it is not decided; "" where there is nothing
+// to say. That a test shows no difference does not mean that there is none.
+func (f *felt) undecided(l lang.Language) string {
+	switch f.m.Verdict {
+	case TooFew:
+		if f.m.N != [2]int{} {
+			return l.Sprintf("%s: not enough samples (n=%d+%d)", f.title, f.m.N[0], f.m.N[1])
+		}
+	case Small:
+		return l.Sprintf("%s %s, a real but small change", f.title, f.m.Describe(l, 50, f.write))
+	case Unsure:
+		if f.m.Significant() {
+			return l.Sprintf("%s %s: unclear, the medians moved one way and the ranks the other", f.title, f.m.Describe(l, 50, f.write))
+		}
+		return l.Sprintf("%s: no difference shown (~), %s can be chance", f.title, f.m.Describe(l, 50, f.write))
+	case Unchanged:
+		return l.Sprintf("%s: no difference shown (~, %s)", f.title, human.PValue(*f.m.P))
 	}
-	return l.Sprintf("Not enough samples to compare (%d on each side needed)", MinTest)
+	return ""
+}
+
+// lead sums up the verdicts about speed. first is the metric that decides, −1
+// where none does.
+func lead(metrics []felt, first int, l lang.Language) string {
+	has := func(verdict string) bool {
+		return slices.ContainsFunc(metrics, func(f felt) bool { return f.m.Verdict == verdict })
+	}
+	if first < 0 {
+		switch {
+		case has(Small):
+			return l.Text("No practical difference could be shown")
+		case has(Unsure), has(Unchanged):
+			return l.Text("No difference could be shown")
+		}
+		return l.Sprintf("Not enough samples to compare (%d on each side needed)", MinTest)
+	}
+	s := l.Sprintf("After %s", metrics[first].phrase())
+	var but []string
+	for _, f := range metrics[first+1:] {
+		if f.decided() && f.m.Verdict != metrics[first].m.Verdict {
+			but = append(but, f.phrase())
+		}
+	}
+	if total := metrics[0].m.Verdict; total == Unsure || total == Unchanged {
+		but = append(but, l.Text("no difference in the total could be shown"))
+	} else if total == Small {
+		but = append(but, l.Text("the total hardly changes"))
+	}
+	if len(but) > 0 {
+		s += l.Text(", but ") + strings.Join(but, l.Text(" and "))
+	}
+	return s
 }
 
 // qualityGap is the difference in the shares of estimated TTFTs from which the

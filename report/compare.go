@@ -147,6 +147,8 @@ func (b *comparison) verdictCell(m *analyze.MetricChange) Cell {
 		c.Tone = Info
 	case analyze.Worse:
 		c.Tone = Bad
+	case analyze.Unchanged:
+		c.Text = b.Text("no difference shown")
 	case analyze.Small:
 		c.Text = b.Text("real but small")
 	case analyze.TooFew:
@@ -311,7 +313,7 @@ func (b *comparison) definitions() {
 	b.section(b.Text("How to read this"))
 	b.add(List{[]Item{
 		{Text: text(b.Text("p is from a Mann–Whitney U test with tie correction over all samples of a metric, n=before+after: how often chance alone would make two sets differ so much. ~ stands for p ≥ 0.05."))},
-		{Text: text(b.Sprintf("The verdict weighs the medians: below %.4g %% (--threshold) a difference is small even if it is real. Unsure: the medians differ by more, but that can be chance; more requests would tell.", 100*b.c.Threshold))},
+		{Text: text(b.Sprintf("The verdict weighs the medians: below %.4g %% (--threshold) a difference is small even if it is real. No difference shown: p ≥ 0.05, which does not mean that there is none. Unsure: the medians differ by more, but that can be chance; more requests would tell.", 100*b.c.Threshold))},
 		{Text: text(b.Text("95 % CI: the interval in which the true median lies with 95 % confidence, from order statistics. Percentiles are linear (type 7)."))},
 		{Text: text(b.Text("A test sees that two sets differ, not why: different prompts, models or hours do it too. --by and --where compare like with like."))},
 	}})
