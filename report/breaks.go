@@ -23,7 +23,7 @@ const (
 // characters is split at its spaces alone.
 func chunks(s string) []chunk {
 	var l []chunk
-	for i, word := range strings.Split(s, " ") {
+	for i, word := range words(s) {
 		space := i > 0
 		from := 0
 		first, _ := utf8.DecodeRuneInString(word)
@@ -39,6 +39,23 @@ func chunks(s string) []chunk {
 	}
 	return l
 }
+
+// words splits text at its spaces, except those between a number and its unit.
+func words(s string) []string {
+	var l []string
+	for _, word := range strings.Split(s, " ") {
+		if n := len(l); n > 0 && endsInDigit(l[n-1]) && units[strings.TrimRight(word, ".,;:)*|")] {
+			l[n-1] += " " + word
+			continue
+		}
+		l = append(l, word)
+	}
+	return l
+}
+
+var units = map[string]bool{"%": true, "ms": true, "s": true, "min": true, "h": true, "tok/s": true, "B": true, "kB": true, "MB": true, "GB": true, "TB": true}
+
+func endsInDigit(s string) bool { return s != "" && s[len(s)-1] >= '0' && s[len(s)-1] <= '9' }
 
 // mayBreak reports whether a line may end between two characters of a word.
 func mayBreak(a, b rune) bool {

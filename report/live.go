@@ -177,9 +177,9 @@ func (v *LiveView) table(t *terminal) []string {
 	var b strings.Builder
 	own := *t
 	own.b, own.prose = bufio.NewWriter(&b), t.Width
-	own.table(x)
+	own.rows(x, own.grid(x)) // without a word on what does not fit
 	own.b.Flush()
-	return strings.SplitN(b.String(), "\n", len(x.Rows)+2)[:len(x.Rows)+1] // without the word on what does not fit
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
 func (t *terminal) liveRow(w LiveWindow) []Cell {

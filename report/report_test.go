@@ -113,6 +113,66 @@ func TestUndefinedFigures(t *testing.T) {
 	}
 }
 
+// However narrow the terminal, no line is wider, but for a name that is one
+// word, and no figure is cut or parted from its unit.
+func TestNarrowTerminals(t *testing.T) {
+	for columns := 28; columns <= 100; columns++ {
+		o := TextOptions{Width: columns, Unicode: true}
+		var report, requests strings.Builder
+		if err := Text(&report, New(full()), o); err != nil {
+			t.Fatal(err)
+		}
+		w, err := NewRequestWriter(&requests, "text", nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range full().Slowest {
+			if err := w.Write(q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range []string{report.String(), requests.String()} {
+			for _, line := range strings.Split(page, "\n") {
+				if width(line) > columns && len(strings.Fields(strings.TrimPrefix(line, "- "))) > 1 {
+					t.Errorf("%d columns of %d: %s", width(line), columns, line)
+				}
+				if s := strings.TrimLeft(line, " "); strings.HasPrefix(s, "%") || strings.HasPrefix(s, "ms") {
+					t.Errorf("%d columns: a unit is parted from its number: %s", columns, line)
+				}
+			}
+			for _, figure := range []string{"~14.2 s", "2.84 s", "214 s", "3.12 s", "failed"} {
+				if !strings.Contains(page, figure) {
+					t.Errorf("%d columns: %q is cut", columns, figure)
+				}
+			}
+		}
+	}
+}
+
+// Where not even the columns that never go fit, a row is a record with all of them.
+func TestRecords(t *testing.T) {
+	table := Table{
+		Columns: []Column{{Title: "Part"}, {Title: "Share", Right: true}, {Title: "Mean", Right: true, Drop: 1}, {Title: "Meaning", Fit: Wrap}},
+		Rows:    [][]Cell{{cell("start"), {Span: plain("12.5 %"), Mark: "*"}, cell("—"), cell("later tokens")}, {cell("end"), cell("—"), cell("3 s"), cell("")}},
+	}
+	for columns, want := range map[int]string{
+		40: "Part     Share  Mean  Meaning\nstart  12.5 %*     —  later tokens\nend          —   3 s\n",
+		28: "Part     Share  Meaning\nstart  12.5 %*  later tokens\nend          —\n(too narrow for: Mean)\n",
+		24: "Part: start\n  Share: 12.5 %*;\n  Meaning: later tokens\nPart: end\n  Share: —; Mean: 3 s\n",
+	} {
+		var b strings.Builder
+		if err := Text(&b, &Document{Blocks: []Block{table}}, TextOptions{Width: columns, Unicode: true}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimLeft(b.String(), "\n"); got != want {
+			t.Errorf("%d columns:\n%s\nwant\n%s", columns, got, want)
+		}
+	}
+}
+
 func TestMissingTTFTIsAlwaysTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		ttft   *analyze.Dist

@@ -104,6 +104,7 @@ type tableWriter struct {
 	columns []Column
 	show    []int
 	widths  []int
+	tooWide bool // for the screen: requests are records
 	head    bool
 }
 
@@ -142,7 +143,7 @@ func newTableWriter(b *bufio.Writer, zone *time.Location, o TextOptions) *tableW
 		// Sources are as long as they are: behind the rest nothing is out of line.
 		w.show = append(slices.DeleteFunc(w.show, func(i int) bool { return i == sourceColumn }), sourceColumn)
 	} else {
-		w.show = fit(w.columns, w.show, w.widths, o.Width)
+		w.show, w.tooWide = fit(w.columns, w.show, w.widths, w.widths, o.Width)
 		// What is left goes to the source, so that it can be copied.
 		left := o.Width - gap*(len(w.show)-1)
 		for _, i := range w.show {
@@ -159,6 +160,12 @@ func (w *tableWriter) Write(q *analyze.Request) error {
 	}
 	b := builder{Language: w.Language, zone: w.zone}
 	row := b.requestRow(q)
+	if w.tooWide {
+		columns := slices.Clone(w.columns)
+		columns[0], columns[1] = columns[1], columns[0]
+		w.record(columns, row)
+		return w.failed()
+	}
 	row[0], row[1] = row[1], row[0] // the time first: rows come in its order
 	cells := make([]string, len(row))
 	for i, c := range row {
@@ -178,7 +185,9 @@ func (w *tableWriter) Close() error {
 	if err := w.header(); err != nil {
 		return err
 	}
-	w.tooNarrow(w.columns, w.show)
+	if !w.tooWide {
+		w.tooNarrow(w.columns, w.show)
+	}
 	return w.b.Flush()
 }
 
@@ -186,7 +195,9 @@ func (w *tableWriter) header() error {
 	if w.head {
 		return nil
 	}
-	w.head = true
+	if w.head = true; w.tooWide {
+		return nil
+	}
 	var titles []string
 	for _, c := range w.columns {
 		titles = append(titles, c.Title)

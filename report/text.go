@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"codexlag/analyze/human"
 	"codexlag/analyze/lang"
 )
 
@@ -32,7 +33,7 @@ func Text(w io.Writer, d *Document, o TextOptions) error {
 		t.Width, t.prose = 1<<30, 100
 	}
 	t.prose = max(20, min(t.prose, 100)) // longer lines are hard to read
-	t.line(t.paint(t.clean(d.Title), ansiBold))
+	t.bold(t.clean(d.Title))
 	blocks := readable(d.Blocks)
 	for i, block := range blocks {
 		if !joined(blocks, i) {
@@ -105,15 +106,24 @@ func indent(mark string) int {
 func (t *terminal) heading(h Heading) {
 	s := t.clean(h.Text)
 	if h.Level > 2 {
-		t.line(t.paint(s+t.Language.Text(":"), ansiBold))
+		t.bold(s + t.Language.Text(":"))
 		return
 	}
 	rule := "─"
 	if !t.Unicode {
 		rule = "-"
 	}
+	t.bold(s)
+	t.line(strings.Repeat(rule, min(width(s), t.Width)))
+}
+
+// bold writes a title, over several lines where one is too narrow.
+func (t *terminal) bold(s string) {
+	if width(s) > t.Width {
+		t.wrap(Inline{{Text: s, Style: Strong}}, "", "")
+		return
+	}
 	t.line(t.paint(s, ansiBold))
-	t.line(strings.Repeat(rule, width(s)))
 }
 
 func (t *terminal) bars(x Bars) {
@@ -121,7 +131,7 @@ func (t *terminal) bars(x Bars) {
 	if len(lines) > 0 {
 		l := lines[0]
 		if over := width(l.label+l.bar+l.rest) - t.Width; over > 0 {
-			lines = barLines(x.Rows, max(5, 40-over), t.Unicode)
+			lines = barLines(x.Rows, max(1, 40-over), t.Unicode)
 		}
 	}
 	for _, l := range lines {
@@ -196,34 +206,103 @@ var asciiForms = strings.NewReplacer("—", "-", "–", "-", "−", "-", "…", 
 	"±", "+-", "Δ", "delta", "→", "->", "·", "|", "⌈", "ceil(", "⌉", ")", "≈", "~", "×", "x")
 
 // table writes columns two spaces apart. What does not fit gives way in this
-// order: names get shorter, prose gets narrower, the least needed columns go.
+// order: prose gets narrower, names get shorter, the least needed columns go.
+// Where even that is too wide, each row is a record of its own.
 func (t *terminal) table(x Table) {
-	cells := make([][]string, len(x.Rows))
+	g := t.grid(x)
+	if g.tooWide {
+		t.records(x)
+		return
+	}
+	t.rows(x, g)
+	t.tooNarrow(x.Columns, g.show)
+}
+
+// A grid is a table's cells and the columns that there is room for.
+type grid struct {
+	cells   [][]string
+	show    []int
+	widths  []int
+	tooWide bool // even so
+}
+
+func (t *terminal) grid(x Table) grid {
+	g := grid{cells: make([][]string, len(x.Rows)), show: make([]int, len(x.Columns)), widths: make([]int, len(x.Columns))}
 	for i, row := range x.Rows {
 		for _, c := range row {
-			cells[i] = append(cells[i], t.clean(tableText(c))+c.Mark)
+			g.cells[i] = append(g.cells[i], t.clean(tableText(c))+c.Mark)
 		}
 	}
-	show := make([]int, len(x.Columns))
-	widths := make([]int, len(x.Columns))
+	words := make([]int, len(x.Columns)) // the longest one, which stays whole
 	for i, c := range x.Columns {
-		show[i] = i
-		widths[i] = width(t.clean(c.Title))
-		for _, row := range cells {
-			widths[i] = max(widths[i], width(row[i]))
+		g.show[i] = i
+		title := t.clean(c.Title)
+		g.widths[i], words[i] = width(title), width(title)
+		for _, row := range g.cells {
+			g.widths[i] = max(g.widths[i], width(row[i]))
+			for _, word := range chunks(row[i]) {
+				words[i] = max(words[i], width(word.text))
+			}
 		}
 	}
-	show = fit(x.Columns, show, widths, t.Width)
+	g.show, g.tooWide = fit(x.Columns, g.show, g.widths, words, t.Width)
+	return g
+}
 
+func (t *terminal) rows(x Table, g grid) {
 	head := make([]string, len(x.Columns))
 	for i, c := range x.Columns {
 		head[i] = t.clean(c.Title)
 	}
-	t.row(x.Columns, show, widths, head, func(int) string { return ansiDim })
-	for i, row := range cells {
-		t.row(x.Columns, show, widths, row, func(col int) string { return toneANSI[x.Rows[i][col].Tone] })
+	t.row(x.Columns, g.show, g.widths, head, func(int) string { return ansiDim })
+	for i, row := range g.cells {
+		t.row(x.Columns, g.show, g.widths, row, func(col int) string { return toneANSI[x.Rows[i][col].Tone] })
 	}
-	t.tooNarrow(x.Columns, show)
+}
+
+// records writes each row of a table below its name, with all columns.
+func (t *terminal) records(x Table) {
+	for _, row := range x.Rows {
+		t.record(x.Columns, row)
+	}
+}
+
+// record writes one row: its first cell, then "column: value" for the others
+// that tell something, as many on a line as fit whole.
+func (t *terminal) record(columns []Column, row []Cell) {
+	const indent = "  "
+	text := func(c Cell) string { return t.clean(tableText(c)) + c.Mark }
+	head := text(row[0])
+	if columns[0].Fit != Shorten { // a name speaks for itself
+		head = columns[0].Title + t.Language.Text(": ") + head
+	}
+	t.wrap(Inline{{Text: head, Style: Strong}}, "", indent)
+	var line Inline
+	used := 0
+	flush := func() {
+		if used > 0 {
+			t.wrap(line, indent, indent+indent)
+		}
+		line, used = nil, 0
+	}
+	for i, c := range row[1:] {
+		value := text(c)
+		if value == "" || value == t.clean(human.Undefined) && columns[i+1].Drop > 0 {
+			continue
+		}
+		title := t.clean(columns[i+1].Title + t.Language.Text(": "))
+		n := width(title + value)
+		if used > 0 {
+			if end := t.clean(t.Language.Text("; ")); len(indent)+used+width(end)+n+width(strings.TrimRight(end, " ")) <= t.prose {
+				line, used = append(line, plain(end)), used+width(end)
+			} else {
+				line[len(line)-1].Text += strings.TrimRight(end, " ")
+				flush()
+			}
+		}
+		line, used = append(line, plain(title), Span{Text: value, Tone: c.Tone}), used+n
+	}
+	flush()
 }
 
 // tooNarrow names the columns that found no room.
@@ -241,19 +320,20 @@ func (t *terminal) tooNarrow(columns []Column, show []int) {
 
 const gap = 2
 
-// A squeeze is how narrow a column may get: first so that a name still tells
-// something, and only when no column is left to drop, down to the last.
-type squeeze map[Fit]int
-
-var (
-	gentle = squeeze{Shorten: 20, Wrap: 24}
-	hard   = squeeze{Shorten: 10, Wrap: 10}
+// How narrow a column may get: a name so that it still tells its row from the
+// others, prose at ease while there are columns to drop, and then less. A word
+// of it stays whole.
+const (
+	leastName  = 20
+	easyProse  = 24
+	leastProse = 12
 )
 
-// fit narrows columns in place and returns those to show, in order.
-func fit(columns []Column, show, widths []int, limit int) []int {
+// fit narrows columns in place and returns those to show, in order, and whether
+// they are too wide all the same. words are how wide the longest word of each is.
+func fit(columns []Column, show, widths, words []int, limit int) (shown []int, tooWide bool) {
 	natural := slices.Clone(widths)
-	for narrow(columns, show, widths, limit, gentle) > 0 {
+	for narrow(columns, show, widths, words, limit, easyProse) > 0 {
 		least := -1
 		for at, i := range show {
 			if columns[i].Drop > 0 && (least < 0 || columns[i].Drop > columns[show[least]].Drop) {
@@ -261,28 +341,32 @@ func fit(columns []Column, show, widths []int, limit int) []int {
 			}
 		}
 		if least < 0 {
-			narrow(columns, show, widths, limit, hard)
-			break
+			return show, narrow(columns, show, widths, words, limit, leastProse) > 0
 		}
 		show = slices.Delete(show, least, least+1)
 		copy(widths, natural) // what went makes room for those that stay
 	}
-	return show
+	return show, false
 }
 
 // narrow takes from prose and then from names what is over the limit, and
 // returns what is still over it.
-func narrow(columns []Column, show, widths []int, limit int, floor squeeze) int {
+func narrow(columns []Column, show, widths, words []int, limit, prose int) int {
 	over := gap*(len(show)-1) - limit
 	for _, i := range show {
 		over += widths[i]
 	}
 	for _, kind := range []Fit{Wrap, Shorten} {
 		for _, i := range show {
-			if over > 0 && columns[i].Fit == kind {
-				cut := max(0, min(over, widths[i]-floor[kind]))
-				widths[i], over = widths[i]-cut, over-cut
+			if over <= 0 || columns[i].Fit != kind {
+				continue
 			}
+			least := leastName
+			if kind == Wrap {
+				least = max(prose, words[i])
+			}
+			cut := max(0, min(over, widths[i]-least))
+			widths[i], over = widths[i]-cut, over-cut
 		}
 	}
 	return over

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Setenv("TZ", "UTC")
 	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); name == "CODEX_HOME" || name == "NO_COLOR" || strings.HasPrefix(name, variablePrefix) {
+		if name, _, _ := strings.Cut(v, "="); name == "CODEX_HOME" || name == "NO_COLOR" || name == "COLUMNS" || strings.HasPrefix(name, variablePrefix) {
 			os.Unsetenv(name)
 		}
 	}

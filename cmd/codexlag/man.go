@@ -60,6 +60,7 @@ func manual(m *kong.Application) string {
 	p.item("CODEXLAG_MIN_TOKENS, CODEXLAG_BY, ...", "A variable for each flag: its name in capitals, with _ for -. Empty ones do not count.")
 	p.item("CODEXLAG_CONFIG", "As --config.")
 	p.item("NO_COLOR", "Where it is not empty: no colours, unless --color always is given.")
+	p.item("COLUMNS", "On a terminal, how wide tables and text may be, if that is less than its width.")
 	p.section("FILES")
 	p.item("$XDG_CONFIG_HOME/codexlag/config.toml", "Flags as keys, for every command, or in a table for one: min-tokens = 200, by = [\"model\"], [requests] format = \"csv\". Flags of the command line come first, then variables, then the file of --config, then this one.")
 	p.section("EXIT STATUS")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/term"
@@ -228,11 +229,15 @@ func terminal(w io.Writer, color string) report.TextOptions {
 	return o
 }
 
-// columns is the width of a terminal; 0 where f is none.
+// columns is the width of a terminal, or less where COLUMNS says so; 0 where f
+// is none.
 func columns(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		return 0
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		width = min(width, n)
 	}
 	return width
 }
