@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -305,7 +306,7 @@ func htmlSpan(s Span) string {
 	t := htmlText(s.Text)
 	switch {
 	case s.Style == Name && t != human.Undefined:
-		return "<code>" + t + "</code>"
+		return "<code>" + lineNumber.ReplaceAllString(t, `<span class="place">$0</span>`) + "</code>"
 	case s.Style == Strong:
 		return "<strong" + htmlClass("", s.Tone) + ">" + t + "</strong>"
 	case s.Tone != NoTone:
@@ -313,6 +314,9 @@ func htmlSpan(s Span) string {
 	}
 	return t
 }
+
+// lineNumber ends a place in a log. It stays whole where the place is broken.
+var lineNumber = regexp.MustCompile(`:[0-9]+$`)
 
 func htmlText(s string) string { return html.EscapeString(visible(s)) }
 

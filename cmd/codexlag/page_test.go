@@ -263,18 +263,24 @@ func (b *tab) jumps() {
 }
 
 // At no width does the page scroll sideways, in neither theme is it blank.
-// CODEXLAG_SHOTS=DIR keeps pictures to be looked at.
+// PAGE_SHOTS=DIR keeps pictures to be looked at.
 func TestPageAtAllSizes(t *testing.T) {
 	b := openTab(t)
 	for _, logs := range []string{"testdata/quickstart", "testdata/codexhome"} {
-		address := b.open(logs)
-		for _, columns := range []int64{360, 800, 1400} {
+		address := b.open("--by", "model", logs)
+		for _, columns := range []int64{360, 390, 800, 1400} {
 			for _, theme := range []string{"light", "dark"} {
 				b.do(chromedp.EmulateViewport(columns, 800))
 				_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
 				b.must(err)
 				if over := eval[int64](b, "document.documentElement.scrollWidth"); over > columns {
 					t.Errorf("%s is %d wide at %d", logs, over, columns)
+				}
+				if right := eval[float64](b, `Math.max(...[...document.querySelectorAll(".scroll")].map(s => s.getBoundingClientRect().right))`); right > float64(columns) {
+					t.Errorf("%s: the box of a table ends at %.0f of %d", logs, right, columns)
+				}
+				if columns < 400 {
+					b.slowestScroll()
 				}
 				colours := eval[[]string](b, `["color", "backgroundColor"].map(c => getComputedStyle(document.body)[c])`)
 				if dark := colours[1] != "rgb(255, 255, 255)"; dark != (theme == "dark") || colours[0] == colours[1] {
@@ -291,9 +297,25 @@ func TestPageAtAllSizes(t *testing.T) {
 	}
 }
 
+// slowestScroll looks whether the widest table, that of the slowest requests,
+// scrolls inside its box, and its line numbers are not broken.
+func (b *tab) slowestScroll() {
+	b.Helper()
+	const box = `[...document.querySelectorAll(".scroll")].find(s => s.getAttribute("aria-label").includes("The slowest requests"))`
+	if moved := eval[float64](b, `(() => { const s = `+box+`; s.scrollLeft = 1e6; const x = s.scrollLeft; s.scrollLeft = 0; return x; })()`); moved < 100 {
+		b.Errorf("the slowest requests scroll by %.0f in their box", moved)
+	}
+	if broken := eval[int64](b, `[...`+box+`.querySelectorAll("code .place")].filter(l => l.getClientRects().length != 1).length`); broken > 0 {
+		b.Errorf("%d line numbers are broken", broken)
+	}
+	if n := eval[int64](b, box+`.querySelectorAll("code .place").length`); n != 10 {
+		b.Errorf("%d of 10 places have a line number", n)
+	}
+}
+
 func (b *tab) picture(name string) {
 	b.Helper()
-	dir := os.Getenv("CODEXLAG_SHOTS")
+	dir := os.Getenv("PAGE_SHOTS")
 	if dir == "" {
 		return
 	}
