@@ -436,6 +436,38 @@ func TestTurnParts(t *testing.T) {
 	}
 }
 
+// What was waited for in vain is told apart: in turns as a part of the parts,
+// and of all requests beside them.
+func TestFailedTime(t *testing.T) {
+	broken := func(s record.Status, r *record.Request) *record.Request {
+		r.Status = s
+		return r
+	}
+	cut, refused := broken(record.Failed, line(1000, 3000, 60)), broken(record.Aborted, line(-1, 4000, -1))
+	untold, contradictory := broken(record.Failed, line(-1, -1, -1)), broken(record.Failed, line(900, 800, 60))
+	all := []*record.Request{cut, refused, untold, contradictory, line(1000, 21_000, 1000)}
+	parts := []*Collector{NewCollector(DefaultOptions()), NewCollector(DefaultOptions())}
+	for i, r := range all {
+		parts[i%2].Add(r)
+	}
+	parts[0].Add(&record.Turn{Duration: 40 * time.Second, Requests: all})
+	parts[1].Add(&record.Turn{Duration: 40 * time.Second, Requests: []*record.Request{refused}})
+	parts[1].Add(&record.Turn{Requests: all}) // of unknown length
+	parts[0].Merge(parts[1])
+	g := parts[0].Report(Tool{}, Inputs{}).Overall
+	if g.Time.FailedRequests != 2 {
+		t.Errorf("%d failed requests tell their time", g.Time.FailedRequests)
+	}
+	for _, p := range []struct {
+		name      string
+		got, want float64
+	}{{"requests", g.Time.Failed, 7000}, {"split", g.Time.Total, 21_000}, {"unsplit", g.Time.Unsplit, 0},
+		{"prefill", g.Turns.Prefill, 2000}, {"failed prefill", g.Turns.FailedPrefill, 1000}, {"failed decode", g.Turns.FailedDecode, 2000},
+		{"model", g.Turns.Model, 8800}, {"failed model", g.Turns.FailedModel, 8800}} {
+		near(t, p.name, p.got, p.want)
+	}
+}
+
 // Turns are counted by how they ended, merged or not.
 func TestTurnCounts(t *testing.T) {
 	turn := func(s record.Status, ttft time.Duration) *record.Turn {

@@ -130,6 +130,10 @@ type TimeSplit struct {
 	PrefillShare *float64 `json:"prefill_share"` // 0..1
 	// Unsplit is Σ total of the completed requests whose split is unknown.
 	Unsplit float64 `json:"unsplit_ms"`
+	// Failed is Σ total of the failed and aborted requests that tell it, and
+	// FailedRequests how many these are. It is in no other part.
+	Failed         float64 `json:"failed_ms"`
+	FailedRequests int     `json:"failed_requests"`
 }
 
 // Turns is where the time of agent turns went, in ms. The five parts add up
@@ -146,6 +150,11 @@ type Turns struct {
 	Model      float64 `json:"model_ms"` // requests whose split is unknown
 	Tool       float64 `json:"tool_ms"`  // union of the tool intervals
 	Other      float64 `json:"other_ms"`
+	// What the requests of the turns that failed or were aborted took of the
+	// parts. Those that no log of the turn tells of are in other.
+	FailedPrefill float64 `json:"failed_prefill_ms"`
+	FailedDecode  float64 `json:"failed_decode_ms"`
+	FailedModel   float64 `json:"failed_model_ms"`
 }
 
 // Phases and bases of a verdict.

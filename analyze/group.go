@@ -22,6 +22,8 @@ type group struct {
 	splitPrefill         sum // µs
 	splitDecode          sum
 	unsplit              sum // Σ total of completed requests without a split
+	broken               int // failed and aborted requests with a total
+	brokenTime           sum // their Σ total
 	pooledTokens, pooled sum // over all defined TPS: tokens, µs of decode
 	byTotal              totalTable
 	sloMet, sloMissed    int
@@ -64,6 +66,10 @@ func (g *group) tally(r *record.Request, m *metrics, o *Options) {
 		g.sloUnknown++
 	}
 	if !m.completed {
+		if m.hasTotal {
+			g.broken++
+			g.brokenTime.add(micros(m.total))
+		}
 		return
 	}
 	g.addMetrics(r, m)
@@ -139,6 +145,8 @@ func (g *group) merge(o *group) {
 	g.splitPrefill.merge(o.splitPrefill)
 	g.splitDecode.merge(o.splitDecode)
 	g.unsplit.merge(o.unsplit)
+	g.broken += o.broken
+	g.brokenTime.merge(o.brokenTime)
 	g.pooledTokens.merge(o.pooledTokens)
 	g.pooled.merge(o.pooled)
 	g.byTotal.merge(&o.byTotal)
@@ -237,6 +245,8 @@ func (g *group) figures(o *Options) *Group {
 			Prefill:  g.splitPrefill.ms(),
 			Decode:   g.splitDecode.ms(),
 			Unsplit:  g.unsplit.ms(),
+
+			Failed: g.brokenTime.ms(), FailedRequests: g.broken,
 		},
 		Turns:         g.turns.figures(ps),
 		SLO:           SLO{Met: g.sloMet, Missed: g.sloMissed, Unknown: g.sloUnknown},

@@ -141,8 +141,8 @@ func (r *remote) counts() error {
 	measures := r.requestMeasures(e)
 	for _, d := range r.groupings() {
 		columns := newColumns()
-		var n, failed, aborted, warmup, met, missed, unjudged, splits, tailed, both, reasoned, merged uint64
-		var prefill, decode, unsplit, pooledTokens, pooled, late, reasoning, output uint64
+		var n, failed, aborted, warmup, met, missed, unjudged, splits, tailed, both, reasoned, merged, broken uint64
+		var prefill, decode, unsplit, brokenTime, pooledTokens, pooled, late, reasoning, output uint64
 		var qualities [record.Measured + 1]uint64
 		columns.add("count()", &n)
 		columns.count("status = 'failed'", &failed)
@@ -158,6 +158,8 @@ func (r *remote) counts() error {
 		columns.sum("intDiv(ttft, 1000)", e.split, &prefill)
 		columns.sum("intDiv("+e.decode+", 1000)", e.split, &decode)
 		columns.sum("intDiv(total, 1000)", e.unsplit, &unsplit)
+		columns.count(e.broken, &broken)
+		columns.sum("intDiv(total, 1000)", e.broken, &brokenTime)
 		columns.sum(e.decodeTokens, e.hasTPS, &pooledTokens)
 		columns.sum("intDiv("+e.decode+", 1000)", e.hasTPS, &pooled)
 		columns.sum("toInt64(1000 * (toFloat64(ttft) / 1000000))", e.slowStart, &late)
@@ -182,6 +184,7 @@ func (r *remote) counts() error {
 			g.sloMet, g.sloMissed, g.sloUnknown, g.splits, g.bothSlow = int(met), int(missed), int(unjudged), int(splits), int(both)
 			g.byTotal.count = int(tailed)
 			g.splitPrefill.lo, g.splitDecode.lo, g.unsplit.lo = prefill, decode, unsplit
+			g.broken, g.brokenTime.lo = int(broken), brokenTime
 			g.pooledTokens.lo, g.pooled.lo, g.lateStarts.lo = pooledTokens, pooled, late
 			g.reasoning = reasoningSums{int(reasoned), sum{lo: reasoning}, sum{lo: output}}
 			for q, k := range qualities {
@@ -213,12 +216,16 @@ func (r *remote) turnCounts() error {
 		columns := newColumns()
 		var n, failed, aborted, unfinished uint64
 		var parts [5]uint64
+		var broken [len(brokenParts)]uint64
 		columns.add("count()", &n)
 		columns.count("status = 'failed'", &failed)
 		columns.count("status = 'aborted'", &aborted)
 		columns.count("status = 'unfinished'", &unfinished)
 		for i, part := range []string{"prefill", "decode", "model_time", "tool", "other"} {
 			columns.sum("intDiv("+part+", 1000)", "duration > 0", &parts[i])
+		}
+		for i, part := range brokenParts {
+			columns.sum("intDiv("+part+", 1000)", "duration > 0", &broken[i])
 		}
 		holdings := measured(columns, turnMeasures)
 		var held []*holding
@@ -230,6 +237,7 @@ func (r *remote) turnCounts() error {
 			s := &g.turns
 			s.count, s.failed, s.aborted, s.unfinished = int(n), int(failed), int(aborted), int(unfinished)
 			s.prefill.lo, s.decode.lo, s.model.lo, s.tool.lo, s.other.lo = parts[0], parts[1], parts[2], parts[3], parts[4]
+			s.failedPrefill.lo, s.failedDecode.lo, s.failedModel.lo = broken[0], broken[1], broken[2]
 		})
 		if err == nil {
 			err = r.fill(t, d, turnMeasures, held)

@@ -41,7 +41,7 @@ type requestSQL struct {
 
 	fewTokens, shortDecode, burst, noTTFT, noTotal, noTokens, ttftAfterTotal, tpsMismatch, slowStart, slowStream string
 
-	meets, unjudged, split, unsplit, tailed, reasoned string
+	broken, meets, unjudged, split, unsplit, tailed, reasoned string
 }
 
 func all(conditions ...string) string { return "(" + strings.Join(conditions, " AND ") + ")" }
@@ -64,6 +64,7 @@ func (q *dialect) figures() *requestSQL {
 	e.tps = "(toFloat64(" + e.decodeTokens + ") * 1000000000 / toFloat64" + e.decode + ")"
 	e.tpot = "((toFloat64" + e.decode + " / 1000000) / toFloat64(" + e.decodeTokens + " - 1))"
 	e.hasTotal = all(completed, e.timed)
+	e.broken = all("(status IN ('failed', 'aborted'))", e.timed)
 	e.hasDecode = all(completed, share, "(ttft < total)")
 	e.hasTPS = all(e.hasDecode, "("+e.decodeTokens+" >= 1)")
 	e.hasTPOT = all(e.hasDecode, "("+e.decodeTokens+" >= 2)")
@@ -88,6 +89,16 @@ func (q *dialect) figures() *requestSQL {
 	e.reasoned = all(completed, "(output >= 0)", "(reasoning >= 0)", "(reasoning <= output)")
 	return e
 }
+
+// brokenParts are what the requests of a turn that did not complete took of its
+// prefill, decode and model time: see splitTurn.
+var brokenParts = func() (l [3]string) {
+	const split = "q >= 2 AND f <= t"
+	for i, part := range [...]string{"if(" + split + ", f, 0)", "if(" + split + ", t - f, 0)", "if(" + split + ", 0, t)"} {
+		l[i] = "arraySum(arrayMap((s, t, q, f) -> if(s IN (1, 2) AND t > 0, " + part + ", 0), request_status, request_total, request_quality, request_ttft))"
+	}
+	return l
+}()
 
 // A source is one of the tables with the rows that the filter keeps.
 type source struct {

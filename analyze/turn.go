@@ -12,6 +12,8 @@ type turnSums struct {
 	count, failed, aborted, unfinished  int
 	duration, ttft                      sample
 	prefill, decode, model, tool, other sum // µs
+
+	failedPrefill, failedDecode, failedModel sum // of these, by requests that did not complete
 }
 
 // add takes one turn: its duration is prefill + decode of its requests with a
@@ -42,10 +44,16 @@ func (s *turnSums) addParts(p turnParts) {
 	s.model.add(micros(p.model))
 	s.tool.add(micros(p.tool))
 	s.other.add(micros(p.other))
+	s.failedPrefill.add(micros(p.failedPrefill))
+	s.failedDecode.add(micros(p.failedDecode))
+	s.failedModel.add(micros(p.failedModel))
 }
 
 // turnParts is where the time of one turn went.
-type turnParts struct{ prefill, decode, model, tool, other time.Duration }
+type turnParts struct {
+	prefill, decode, model, tool, other      time.Duration
+	failedPrefill, failedDecode, failedModel time.Duration // by requests that failed or were aborted
+}
 
 func splitTurn(t *record.Turn, o *Options) turnParts {
 	var p turnParts
@@ -55,8 +63,15 @@ func splitTurn(t *record.Turn, o *Options) turnParts {
 		case m.hasShare && !m.burst:
 			p.prefill += m.ttft
 			p.decode += m.decode
+			if r.Status.Broken() {
+				p.failedPrefill += m.ttft
+				p.failedDecode += m.decode
+			}
 		case r.Total > 0:
 			p.model += r.Total
+			if r.Status.Broken() {
+				p.failedModel += r.Total
+			}
 		}
 	}
 	p.tool = union(t.Tools)
@@ -98,6 +113,9 @@ func (s *turnSums) merge(o *turnSums) {
 	s.model.merge(o.model)
 	s.tool.merge(o.tool)
 	s.other.merge(o.other)
+	s.failedPrefill.merge(o.failedPrefill)
+	s.failedDecode.merge(o.failedDecode)
+	s.failedModel.merge(o.failedModel)
 }
 
 func (s *turnSums) figures(ps []float64) Turns {
@@ -105,6 +123,7 @@ func (s *turnSums) figures(ps []float64) Turns {
 		Count: s.count, Failed: s.failed, Aborted: s.aborted, Unfinished: s.unfinished,
 		Duration: s.duration.dist(ps), TTFT: s.ttft.dist(ps),
 		Prefill: s.prefill.ms(), Decode: s.decode.ms(), Model: s.model.ms(), Tool: s.tool.ms(), Other: s.other.ms(),
+		FailedPrefill: s.failedPrefill.ms(), FailedDecode: s.failedDecode.ms(), FailedModel: s.failedModel.ms(),
 	}
 }
 

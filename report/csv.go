@@ -136,6 +136,9 @@ func (w *figureWriter) group(g *analyze.Group) {
 	if g.Time.Unsplit > 0 {
 		w.figure("unsplit_ms", "sum", g.Time.Unsplit, "ms", -1)
 	}
+	if n := g.Time.FailedRequests; n > 0 {
+		w.figure("failed_ms", "sum", g.Time.Failed, "ms", n)
+	}
 	w.turns(g.Turns)
 	if t := g.Verdict.Tail; t != nil {
 		w.figure("tail_total_ms", "delta", t.Delta, "ms", t.Requests)
@@ -193,7 +196,8 @@ func (w *figureWriter) turns(t analyze.Turns) {
 	for _, x := range []struct {
 		metric string
 		ms     float64
-	}{{"turn_prefill_ms", t.Prefill}, {"turn_decode_ms", t.Decode}, {"turn_model_ms", t.Model}, {"turn_tool_ms", t.Tool}, {"turn_other_ms", t.Other}} {
+	}{{"turn_prefill_ms", t.Prefill}, {"turn_decode_ms", t.Decode}, {"turn_model_ms", t.Model}, {"turn_tool_ms", t.Tool}, {"turn_other_ms", t.Other},
+		{"turn_failed_prefill_ms", t.FailedPrefill}, {"turn_failed_decode_ms", t.FailedDecode}, {"turn_failed_model_ms", t.FailedModel}} {
 		w.figure(x.metric, "sum", x.ms, "ms", t.Count)
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"codexlag/analyze"
 	"codexlag/analyze/human"
@@ -12,7 +13,7 @@ import (
 // split shows the time of the requests whose TTFT and total are known.
 func (b *builder) split() {
 	t := b.all.Time
-	if t.Total <= 0 && t.Unsplit <= 0 {
+	if t.Total <= 0 && t.Unsplit <= 0 && t.Failed <= 0 {
 		return
 	}
 	b.section(b.Text("Where the time went"))
@@ -31,7 +32,21 @@ func (b *builder) split() {
 		b.paragraph(plain(b.Sprintf("%s%s (%s of the waiting) went to completed requests whose split is not known.%s",
 			lead, human.Duration(t.Unsplit), human.Percent(t.Unsplit/(t.Unsplit+t.Total)), b.modelledSplit())))
 	}
+	b.failedTime()
 	b.reasoning()
+}
+
+// failedTime tells what was waited for in vain, which is in no bar.
+func (b *builder) failedTime() {
+	t := b.all.Time
+	if t.FailedRequests == 0 {
+		return
+	}
+	s := b.Sprintf("Requests that failed or were aborted took another %s, which is in none of these figures", human.Duration(t.Failed))
+	if all := b.all.Failed + b.all.Aborted; all > t.FailedRequests {
+		s += b.Sprintf(" (%s of %s tell how long)", human.Count(t.FailedRequests), human.Count(all))
+	}
+	b.paragraph(plain(s + b.Text(".")))
 }
 
 // modelledSplit says what a model makes of the requests that no log splits.
@@ -96,6 +111,27 @@ func (b *builder) turns() {
 	}})
 	if t.Model > 0 {
 		b.note("", b.Text("model: requests of turns whose split into prefill and decode is not known"))
+	}
+	b.failedParts()
+}
+
+// failedParts tells how much of the parts of turns was waited for in vain.
+func (b *builder) failedParts() {
+	t := b.all.Turns
+	var l []string
+	for _, x := range []struct {
+		part string
+		ms   float64
+	}{{b.Text("prefill"), t.FailedPrefill}, {b.Text("decode"), t.FailedDecode}, {b.Text("model"), t.FailedModel}} {
+		if x.ms > 0 {
+			l = append(l, x.part+" "+human.Duration(x.ms))
+		}
+	}
+	if len(l) > 0 {
+		b.note("", b.Sprintf("of this, requests that failed or were aborted took: %s", strings.Join(l, b.Text(", "))))
+	}
+	if b.all.Failed+b.all.Aborted > 0 {
+		b.note("", b.Text("other: also failed requests that the log of the turn does not tell of"))
 	}
 }
 

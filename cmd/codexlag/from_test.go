@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,6 +64,43 @@ func TestReportsFromADatabaseAreThoseFromTheLogs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// brokenTurn makes the log of a turn with a request that failed after four
+// seconds, one that was cancelled after two, and one that worked; and of
+// requests outside any turn that failed with and without a first token.
+func brokenTurn(t *testing.T, dir string) {
+	var b strings.Builder
+	ev := func(ms int, payload string) {
+		fmt.Fprintf(&b, `{"schema_version":1,"seq":1,"wall_time_unix_ms":%d,"rollout_id":"r","thread_id":"t","codex_turn_id":"u","payload":{%s}}`+"\n", 1789030800000+ms, payload)
+	}
+	ev(0, `"type":"codex_turn_started"`)
+	for i, end := range []string{"failed", "cancelled", "completed"} {
+		at := []int{100, 4100, 6100, 15_100}
+		ev(at[i], fmt.Sprintf(`"type":"inference_started","inference_call_id":"i%d","model":"gpt-x"`, i))
+		ev(at[i+1], fmt.Sprintf(`"type":"inference_%s","inference_call_id":"i%d"`, end, i))
+	}
+	ev(16_000, `"type":"codex_turn_ended","status":"completed"`)
+	write(t, dir, "bundle/trace.jsonl", b.String())
+	write(t, dir, "gateway.log", "2026-09-10T09:00:00Z [request] first_token_ms=1000 total_ms=3000 total_tokens=60 status=500\n"+
+		"2026-09-10T09:00:10Z [request] total_ms=1500 status=429\n2026-09-10T09:00:20Z [request] status=429\n2026-09-10T09:00:30Z [request] first_token_ms=900 total_ms=800 status=502\n")
+}
+
+// How much of the waiting was for nothing is told below where it went, and is
+// the same from a database.
+func TestTimeOfFailedRequests(t *testing.T) {
+	dir := t.TempDir()
+	brokenTurn(t, dir)
+	got := codexlag(t, "", dir)
+	for _, want := range []string{"Requests that failed or were aborted took another 10.5 s, which is in none of these figures (4 of 6 tell how long).",
+		"    93.8 %  15.0 s\n", "\nof this, requests that failed or were aborted took: model 6.00 s\n"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("lacks %q: %s%s", want, got.stdout, got.stderr)
+		}
+	}
+	s := clickhousetest.Start(t, "")
+	load(t, "--to", s.URL("db"), dir)
+	sameFrom(t, s.URL("db"), []string{dir}, append(byAll(), "--format", "json")...)
 }
 
 func TestFiltersInADatabaseAreThoseOfLogs(t *testing.T) {

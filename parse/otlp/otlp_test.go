@@ -108,7 +108,7 @@ func TestCaptures(t *testing.T) {
 		{"no time", logs(strings.Replace(completed(5.05, 210), nano(5.05), "0", 1)), []string{"dropped no_time"}},
 		{"the name as the record's eventName", logs(sent(0.503), strings.Replace(strings.Replace(completed(5.05, 210), `"event.name"`, `"x"`, 1), `"body"`, `"eventName":"codex.sse_event","body"`, 1)), []string{usual}},
 		{"doubles and bools", logs(strings.Replace(sent(0.503), `{"stringValue":"3"}`, `{"doubleValue":3.0}`, 1), completed(5.05, 210)), []string{usual}},
-		{"success false as a bool", logs(strings.Replace(sent(0.503), `{"stringValue":"true"}`, `{"boolValue":false}`, 1)), []string{"c1 failed"}},
+		{"success false as a bool", logs(strings.Replace(sent(0.503), `{"stringValue":"true"}`, `{"boolValue":false}`, 1)), []string{"c1 failed total=3"}},
 		{"copies, and spans that tell the same",
 			logs(sent(0.503), completed(5.05, 210), completed(5.051, 210)) +
 				`{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"turn","attributes":[` + attrList([]string{"turn.id=t1", "thread.id=c1"}) + `],"events":[{"timeUnixNano":"` + nano(0.504) + `","attributes":[` +

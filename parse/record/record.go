@@ -96,6 +96,10 @@ const (
 	Unfinished        // the log ends before the turn does (turns only)
 )
 
+// Broken reports whether a request of this status was sent and got no answer, or
+// not all of it.
+func (s Status) Broken() bool { return s == Failed || s == Aborted }
+
 func (s Status) String() string {
 	return [...]string{"ok", "failed", "aborted", "warmup", "unfinished"}[s]
 }
@@ -125,7 +129,7 @@ type Request struct {
 	// reasoning was decoded before it and is not in the decode window.
 	FirstVisible bool
 
-	Total time.Duration // request sent until last token; 0 where unknown
+	Total time.Duration // request sent until last token, or until it failed; 0 where unknown
 
 	Input     Tokens // prompt tokens, cached ones included
 	Cached    Tokens // ⊂ Input

@@ -132,6 +132,9 @@ func (c *conversation) failed(e *Event, start time.Time) *record.Request {
 		Turn: e.Turn, Model: e.Model, Version: e.Version, Provider: e.Provider, Effort: e.Effort,
 		Error: record.Error{HTTPStatus: e.HTTPStatus, Kind: e.Error},
 	}
+	if !start.IsZero() && e.Time.After(start) {
+		r.Total = e.Time.Sub(start) // until it failed
+	}
 	switch {
 	case e.HTTPStatus >= 300:
 		r.Error.Kind = "" // the status says it
