@@ -165,8 +165,11 @@ func (e *Explanation) judgement(r *record.Request, m *metrics, o *Options) {
 		e.step(e.Text("retries"), e.Text("attempts that failed before; their time is inside TTFT and total"), human.Count(r.Retries))
 	}
 	result := e.Text("missed")
-	if m.meets(o) {
+	switch {
+	case m.meets(o):
 		result = e.Text("met")
+	case m.unjudged(o):
+		result = e.Text("not known, counted as missed")
 	}
 	if r.Status != record.Warmup {
 		e.step(e.Text("limits"), e.Sprintf("TTFT ≤ %s; TPS ≥ %s where it is clean", human.Limit(milliseconds(o.SLO.TTFT)), human.LimitRate(o.SLO.TPS)), result)

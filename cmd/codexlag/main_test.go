@@ -263,6 +263,9 @@ func TestLimitsTellTheUnknownApart(t *testing.T) {
 			t.Errorf("%v lacks %q: %s", c.args, c.want, got.stdout+got.stderr)
 		}
 	}
+	if got := codexlag(t, "", "explain", log+":10"); !strings.Contains(got.stdout, "**not known, counted as missed**") {
+		t.Errorf("%s", got.stdout)
+	}
 	if got := codexlag(t, "", "compare", log, "testdata/quickstart"); !strings.Contains(got.stdout, "60.0 % → 93.1 %; not known of 2 before and 0 after") {
 		t.Errorf("%s", got.stdout)
 	}
