@@ -79,7 +79,7 @@ func TestAnonymize(t *testing.T) {
 	t.Setenv("HOME", filepath.Join(logs, "nobody-"+planted))
 	wrapper := filepath.Join(logs, "wrapper-"+planted+".log")
 	missing := filepath.Join(logs, "missing-"+planted)
-	out := filepath.Join(logs, "no-"+planted, "r.md")
+	out := filepath.Join(logs, "no-"+planted, "r") // gets the ending of each format
 	calls := [][]string{
 		{"--by", "session", "--by", "file", "--by", "dir", "--by", "label", "--by", "model", "--by", "provider", "--by", "effort", "--by", "version", "--by", "source", "--by", "turn", logs},
 		{"--strict", logs}, {logs, missing}, {missing}, {"--model", planted + "*", logs}, {"--since", "2030-01-01", logs}, {"--session", planted + "-s1", logs},
@@ -102,7 +102,11 @@ func TestAnonymize(t *testing.T) {
 			formats = append(formats, "csv")
 		}
 		for _, format := range formats {
-			got := codexlag(t, "", append(slices.Clone(call), "--anonymize", "--format", format)...)
+			args := append(slices.Clone(call), "--anonymize", "--format", format)
+			if i := slices.Index(args, out); i >= 0 {
+				args[i] += "." + format
+			}
+			got := codexlag(t, "", args...)
 			if got.code == exitUsage && !slices.Contains(call, logs+":7") {
 				t.Errorf("%s: %s", strings.ReplaceAll(strings.Join(call, " "), logs, "LOGS"), got.stderr)
 			}
