@@ -216,7 +216,7 @@ func TestReferenceRegression(t *testing.T) {
 	for i, c := range r.Squares {
 		points := c.points()
 		s := solver{use: [maxTerms]bool{true, true, true}, scale: columnScales(points, 3)}
-		got := s.leastSquares(points, make([]float64, len(points)), math.Inf(1))
+		got := s.leastSquares(points, s.columns(points), make([]float64, len(points)), math.Inf(1))
 		// Normal equations square the condition of columns that are all positive.
 		coefficients(t, fmt.Sprint("least squares ", i), got, c.Beta, 1e-9)
 	}

@@ -140,7 +140,8 @@ func (s *solver) iterate(points []point, k, enough float64, beta [maxTerms]float
 	f := fit{beta: beta}
 	// Where the fit is all but exact the spread would reach 0 and no weight be defined.
 	least := 1e-9 * medianOf(points, func(p *point) float64 { return math.Abs(p.y) })
-	residuals := make([]float64, len(points))
+	columns := s.columns(points)
+	residuals, ranked := make([]float64, len(points)), make([]float64, len(points))
 	first := beta == [maxTerms]float64{}
 	for range maxRounds {
 		for i := range points {
@@ -148,10 +149,11 @@ func (s *solver) iterate(points []point, k, enough float64, beta [maxTerms]float
 		}
 		limit := math.Inf(1)
 		if !first {
-			limit = k * max(least, madToSigma*median(slices.Clone(residuals)))
+			copy(ranked, residuals)
+			limit = k * max(least, madToSigma*median(ranked))
 		}
 		first = false
-		next := s.leastSquares(points, residuals, limit)
+		next := s.leastSquares(points, columns, residuals, limit)
 		same := true
 		for j := range next {
 			same = same && math.Abs(next[j]-f.beta[j]) <= enough*math.Abs(next[j])
@@ -164,9 +166,21 @@ func (s *solver) iterate(points []point, k, enough float64, beta [maxTerms]float
 	return f.beta
 }
 
+// columns returns those of the points, scaled.
+func (s *solver) columns(points []point) [][maxTerms]float64 {
+	columns := make([][maxTerms]float64, len(points))
+	for i := range points {
+		for j, x := range points[i].x {
+			columns[i][j] = x / s.scale[j]
+		}
+	}
+	return columns
+}
+
 // leastSquares minimises Σ w·(y − Xβ)² with β ≥ 0, where w is 1 for residuals
-// up to the limit and limit/|residual| beyond.
-func (s *solver) leastSquares(points []point, residuals []float64, limit float64) [maxTerms]float64 {
+// up to the limit and limit/|residual| beyond. columns are those of the points,
+// scaled.
+func (s *solver) leastSquares(points []point, columns [][maxTerms]float64, residuals []float64, limit float64) [maxTerms]float64 {
 	var a [maxTerms][maxTerms]float64 // XᵀWX of the scaled columns
 	var c [maxTerms]float64           // XᵀWy
 	for i := range points {
@@ -174,10 +188,7 @@ func (s *solver) leastSquares(points []point, residuals []float64, limit float64
 		if residuals[i] > limit {
 			w = limit / residuals[i]
 		}
-		var x [maxTerms]float64
-		for j := range x {
-			x[j] = points[i].x[j] / s.scale[j]
-		}
+		x := &columns[i]
 		for j := range x {
 			for l := range j + 1 {
 				a[j][l] += w * x[j] * x[l]

@@ -337,12 +337,12 @@ func Slice[T any](c *Codec, list *[]T, item func(*T)) {
 	if n > 0 {
 		*list = make([]T, 0, min(n, 16)) // grows only as far as there is something to read
 	}
-	for range n {
-		var t T
-		if item(&t); c.err != nil {
+	for i := range n {
+		*list = append(*list, *new(T))
+		if item(&(*list)[i]); c.err != nil {
+			*list = (*list)[:i]
 			return
 		}
-		*list = append(*list, t)
 	}
 }
 
