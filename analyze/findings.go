@@ -52,13 +52,10 @@ type found struct {
 // most of the waiting. r holds the figures so far.
 func (c *Collector) findings(r *Report) []Finding {
 	f := c.facts(r)
-	work := together{alone: len(f.rows) < togetherFrom}
-	each := make([][]found, len(rules))
-	for i, rule := range rules {
-		work.do(func() { each[i] = rule(f) })
+	var all []found
+	for _, rule := range rules {
+		all = append(all, rule(f)...)
 	}
-	work.Wait()
-	all := slices.Concat(each...)
 	slices.SortStableFunc(all, func(a, b found) int {
 		return cmp.Or(cmp.Compare(severityRank(a.Severity), severityRank(b.Severity)), cmp.Compare(b.stake, a.stake))
 	})
