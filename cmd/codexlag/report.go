@@ -122,7 +122,7 @@ func (c *reportCmd) conclude(collector *analyze.Collector, read *reading, output
 		s := r.Overall.SLO
 		msg := fmt.Sprintf("%d of %d requests keep the limits, fewer than %s", s.Met, s.Met+s.Missed, c.SLOMin)
 		if s.Unknown > 0 {
-			msg += fmt.Sprintf("; of %d it is not known, which counts as no: their TTFT is not in the logs", s.Unknown)
+			msg += fmt.Sprintf("; of %d it is not known, which counts as no: the logs do not tell their TTFT, or only an upper bound beyond the limit", s.Unknown)
 		}
 		return &exitError{exitGate, msg}
 	}
