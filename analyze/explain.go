@@ -155,9 +155,12 @@ func (e *Explanation) judgement(r *record.Request, m *metrics, o *Options) {
 		e.step(e.Sprintf("flag %s", f), e.flagReason(f, m, o), e.flagEffect(f))
 	}
 	if r.Status != record.OK {
-		why := e.Text("it is counted and in no figure")
+		why := e.Text("it is counted, and in no figure but the time that such requests took")
 		if r.Error.HTTPStatus != 0 {
 			why += e.Sprintf("; HTTP status %d", r.Error.HTTPStatus)
+		}
+		if r.Error.Kind != "" {
+			why += e.Sprintf("; reason in the log: %s", r.Error.Kind)
 		}
 		e.step(e.Text("status"), why, e.Word(r.Status.String()))
 	}

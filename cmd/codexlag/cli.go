@@ -91,7 +91,7 @@ type inputFlags struct {
 type figureFlags struct {
 	MinTokens   int64    `default:"500" placeholder:"N" group:"Figures" help:"Below so many tokens a TPS is noisy (default ${default})."`
 	Percentiles []string `default:"50,90,95,99" placeholder:"P" group:"Figures" help:"Percentiles to report (default ${default})."`
-	SLO         string   `name:"slo" default:"ttft=5s,tps=20" placeholder:"LIMITS" group:"Figures" help:"Limits that a request must keep (default ${default})."`
+	SLO         string   `name:"slo" default:"ttft=5s,tps=20" placeholder:"LIMITS" group:"Figures" help:"Limits that a request must keep (default ${default}). The flags slow_start and slow_stream of a request say which it missed."`
 	ExactLimit  int      `default:"${exact_limit}" placeholder:"N" group:"Figures" help:"Up to N values percentiles are exact; with more, those of TPS, TPOT and times finer than a millisecond are within 0.05 %, which the report then says. Lower it to save memory (default ${default})."`
 }
 

@@ -22,7 +22,7 @@ type reportCmd struct {
 	followFlags
 	fromFlags
 
-	By     []string `placeholder:"KEY" group:"Figures" help:"Group by ${dimensions}. Repeatable."`
+	By     []string `placeholder:"KEY" group:"Figures" help:"Group by ${dimensions}. Repeatable: a table for each."`
 	Top    int      `default:"10" placeholder:"N" group:"Figures" help:"List the slowest N requests (default ${default})."`
 	SLOMin string   `name:"slo-min" placeholder:"SHARE" group:"Figures" help:"Exit with 3 when a smaller share of the requests keeps the limits of --slo, such as 90%."`
 
