@@ -19,6 +19,7 @@ import (
 // gives the same report.
 type Collector struct {
 	options Options
+	by      []Dimension // by which groups are collected
 	overall group
 	groups  map[Dimension]*keyed
 	quality struct {
@@ -38,7 +39,7 @@ func NewCollector(o Options) *Collector {
 	if o.ExactLimit <= 0 {
 		o.ExactLimit = DefaultExactLimit
 	}
-	c := &Collector{options: o, overall: group{whole: true}, groups: make(map[Dimension]*keyed)}
+	c := &Collector{options: o, by: o.collected(), overall: group{whole: true}, groups: make(map[Dimension]*keyed)}
 	c.quality.skipped = make(map[record.Reason]int)
 	return c
 }
@@ -65,7 +66,7 @@ func (c *Collector) addRequest(r *record.Request) {
 	o := &c.options
 	m := derive(r, o)
 	c.overall.add(r, &m, o)
-	for _, d := range o.By {
+	for _, d := range c.by {
 		c.group(d, d.Key(r, o.Location)).add(r, &m, o)
 	}
 	for flags := m.flags; flags != 0; flags &= flags - 1 {
@@ -112,7 +113,7 @@ func (c *Collector) addTurn(t *record.Turn) {
 	o := &c.options
 	c.overall.turns.add(t, o)
 	c.slowTurns.add(t, o)
-	for _, d := range o.By {
+	for _, d := range c.by {
 		if key, ok := d.TurnKey(t, o.Location); ok {
 			c.group(d, key).turns.add(t, o)
 		}

@@ -27,6 +27,7 @@ type Comparison struct {
 	Groups     []KeyedChange `json:"groups"` // those that both sides have
 	OnlyBefore []KeyedCount  `json:"only_before"`
 	OnlyAfter  []KeyedCount  `json:"only_after"`
+	Mix        *Mix          `json:"mix"` // of models; nil where none is known
 }
 
 // A Side is one of the two sets.
@@ -44,7 +45,7 @@ type GroupChange struct {
 	Requests     [2]int        `json:"requests"`
 	TTFT         *MetricChange `json:"ttft_ms"`
 	Total        *MetricChange `json:"total_ms"`
-	TPS          *MetricChange `json:"tps"` // clean, or all where a side has too few clean ones
+	TPS          *MetricChange `json:"tps"` // clean, or all, untested, where a side has too few clean ones
 	TPOT         *MetricChange `json:"tpot_ms"`
 	OutputTokens *MetricChange `json:"output_tokens"`
 	PrefillShare Change        `json:"prefill_share"` // of the summed time, 0..1
@@ -87,6 +88,7 @@ const (
 	Unchanged = "unchanged" // no difference found, and the medians are close
 	Unsure    = "unsure"    // the medians differ, but that can be chance
 	TooFew    = "too_few"   // samples for a test
+	Noise     = "noise"     // rates of short answers: shown, never judged
 )
 
 // Samples of the TPS that a comparison is about.
@@ -100,8 +102,11 @@ type MetricChange struct {
 	Samples       string // of TPS and TPOT: clean, all; "" elsewhere
 	N             [2]int
 	Before, After *Dist    // nil for n = 0
-	P             *float64 // Mann–Whitney, two-sided; nil with too few samples
+	P             *float64 // Mann–Whitney, two-sided; nil with too few samples or only noise
 	Verdict       string
+	// ByMix says of the change over all requests that the mix of models can have
+	// made it alone: no model shows it by itself.
+	ByMix bool
 
 	percentiles []float64
 }
@@ -136,6 +141,9 @@ func (m *MetricChange) MarshalJSON() ([]byte, error) {
 	out := map[string]any{"mean": m.Mean(), "verdict": m.Verdict}
 	if m.Samples != "" {
 		out["samples"] = m.Samples
+	}
+	if m.ByMix {
+		out["by_mix"] = true
 	}
 	for _, p := range m.percentiles {
 		out[Quantile{P: p}.Name()] = m.At(p)
@@ -177,8 +185,8 @@ type Set struct {
 }
 
 // Compare sets two sets side by side. Both must have been collected with the
-// same options, the median among their percentiles. A relative change of a
-// median below threshold is no practical difference.
+// same options: the median among their percentiles, and Mix set. A relative
+// change of a median below threshold is no practical difference.
 func Compare(tool Tool, before, after Set, threshold float64) *Comparison {
 	a, b := before.Collected, after.Collected
 	o := &a.options
@@ -187,13 +195,33 @@ func Compare(tool Tool, before, after Set, threshold float64) *Comparison {
 		Schema: CompareSchema, Tool: tool, Options: o.out(), Threshold: threshold,
 		Before: before.side(), After: after.side(),
 		Overall:    c.group(&a.overall, &b.overall),
-		Groups:     c.groups(a, b),
+		Groups:     []KeyedChange{},
 		OnlyBefore: a.without(b), OnlyAfter: b.without(a),
+		Mix: mixOf(a, b),
+	}
+	for _, by := range o.By {
+		r.Groups = append(r.Groups, c.groups(by, a, b)...)
+	}
+	var models []KeyedChange
+	if r.Mix.differs() {
+		models = r.byModel()
+		if !slices.Contains(o.By, byModel) {
+			models = c.groups(byModel, a, b)
+		}
+		markMix(r.Overall, models)
 	}
 	r.Tests = c.tests
 	r.Sentence = conclusion(r.Overall, r.Options.Language)
 	r.Doubts = doubts(r)
+	if r.Mix.differs() {
+		r.Doubts = append([]string{r.Mix.doubt(r, models)}, r.Doubts...)
+	}
 	return r
+}
+
+// byModel returns the groups by model.
+func (c *Comparison) byModel() []KeyedChange {
+	return slices.DeleteFunc(slices.Clone(c.Groups), func(k KeyedChange) bool { return k.By != string(byModel) })
 }
 
 func (s *Set) side() Side {
@@ -213,8 +241,8 @@ func (c *Collector) existing(by Dimension, key string) *group {
 // without lists the groups of c that o lacks, the largest first.
 func (c *Collector) without(o *Collector) []KeyedCount {
 	l := []KeyedCount{}
-	for by, k := range c.groups {
-		for key, g := range k.groups {
+	for _, by := range c.options.By {
+		for key, g := range c.keyed(by).groups {
 			if other := o.existing(by, key); g.requests > 0 && (other == nil || other.requests == 0) {
 				l = append(l, KeyedCount{string(by), key, g.requests})
 			}
@@ -243,20 +271,17 @@ type comparer struct {
 	ranked    map[[2]*sample]rankCounts // what a database knows of two samples that are there
 }
 
-// groups compares the groups that both have, the largest first.
-func (c *comparer) groups(before, after *Collector) []KeyedChange {
-	l := []KeyedChange{}
-	for by, k := range before.groups {
-		for key, a := range k.groups {
-			if b := after.existing(by, key); b != nil && a.requests > 0 && b.requests > 0 {
-				l = append(l, KeyedChange{string(by), key, c.group(a, b)})
-			}
+// groups compares the groups of a dimension that both have, the largest first.
+func (c *comparer) groups(by Dimension, before, after *Collector) []KeyedChange {
+	var l []KeyedChange
+	for key, a := range before.keyed(by).groups {
+		if b := after.existing(by, key); b != nil && a.requests > 0 && b.requests > 0 {
+			l = append(l, KeyedChange{string(by), key, c.group(a, b)})
 		}
 	}
-	rank := rankOf(before.options.By)
 	slices.SortFunc(l, func(a, b KeyedChange) int {
 		requests := func(k KeyedChange) int { return k.Group.Requests[0] + k.Group.Requests[1] }
-		return cmp.Or(cmp.Compare(rank[a.By], rank[b.By]), cmp.Compare(requests(b), requests(a)), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(requests(b), requests(a)), cmp.Compare(a.Key, b.Key))
 	})
 	return l
 }
@@ -278,8 +303,11 @@ func (c *comparer) group(a, b *group) *GroupChange {
 		g.TPS = c.metric(&a.tpsClean, &b.tpsClean, Better, Worse)
 		g.TPS.Samples = SamplesClean
 	} else {
-		g.TPS = c.metric(&a.tpsAll, &b.tpsAll, Better, Worse)
+		g.TPS = c.untested(&a.tpsAll, &b.tpsAll)
 		g.TPS.Samples = SamplesAll
+		if min(g.TPS.N[0], g.TPS.N[1]) >= MinTest {
+			g.TPS.Verdict = Noise
+		}
 	}
 	return g
 }
@@ -297,7 +325,7 @@ func (g *group) estimatedShare() *float64 {
 
 // metric compares two samples; up and down are what larger and smaller values mean.
 func (c *comparer) metric(a, b *sample, up, down string) *MetricChange {
-	m := &MetricChange{N: [2]int{a.n(), b.n()}, Before: a.dist(c.ps), After: b.dist(c.ps), percentiles: c.ps}
+	m := c.untested(a, b)
 	var direction float64
 	if ranks, ok := c.ranked[[2]*sample{a, b}]; ok {
 		m.P, direction = ranks.mannWhitney()
@@ -309,6 +337,11 @@ func (c *comparer) metric(a, b *sample, up, down string) *MetricChange {
 	}
 	m.Verdict = c.judge(m, direction, up, down)
 	return m
+}
+
+// untested sets two samples side by side without a test.
+func (c *comparer) untested(a, b *sample) *MetricChange {
+	return &MetricChange{N: [2]int{a.n(), b.n()}, Before: a.dist(c.ps), After: b.dist(c.ps), Verdict: TooFew, percentiles: c.ps}
 }
 
 // judge weighs the test against the size of the change. direction is that of

@@ -22,6 +22,7 @@ func collect(o Options, requests ...*record.Request) *Collector {
 
 func compared(before, after []*record.Request) *Comparison {
 	o := DefaultOptions()
+	o.Mix = true
 	return Compare(Tool{}, Set{Collected: collect(o, before...)}, Set{Collected: collect(o, after...)}, 0.05)
 }
 
@@ -206,7 +207,7 @@ func TestCompareVerdicts(t *testing.T) {
 		{"faster decode, twice the total by chance", append(steps(4, 900, 1100, 20_000, 1000), steps(3, 900, 1100, 80_000, 4000)...), append(steps(3, 900, 1100, 18_000, 1000), steps(4, 900, 1100, 72_000, 4000)...),
 			Unchanged, Better, Unsure, Unsure, "After streams faster, but no difference in the total could be shown: decode rate p50 50.0 tok/s → 55.6 tok/s (+11 %, p<0.001, n=7+7); total: no difference shown (~), p50 21.1 s → 72.9 s (+245 %, p=0.318, n=7+7) can be chance"},
 		{"longer answers", base, steps(40, 900, 1100, 40_000, 2000), Unchanged, Unchanged, Worse, More, "The answers differ in length"},
-		{"few and unsure", steps(5, 900, 1500, 20_000, 1000), steps(5, 1000, 1700, 20_000, 1000), Unsure, Unchanged, Unchanged, Unchanged, "TTFT: no difference shown (~), p50 1.20 s → 1.35 s (+12 %, p=0.460, n=5+5) can be chance"},
+		{"few and unsure", steps(5, 900, 1500, 20_000, 1000), steps(5, 1000, 1700, 20_000, 1000), Unsure, Noise, Unchanged, Unchanged, "TTFT: no difference shown (~), p50 1.20 s → 1.35 s (+12 %, p=0.460, n=5+5) can be chance"},
 		{"too few", steps(3, 900, 1100, 20_000, 1000), base, TooFew, TooFew, TooFew, TooFew, "Not enough samples to compare (4 on each side needed): total: not enough samples (n=3+40); TTFT: not enough samples (n=3+40)"},
 		{"no TTFT at all", []*record.Request{line(-1, 5000, 10)}, []*record.Request{line(-1, 5000, 10)}, TooFew, TooFew, TooFew, TooFew, "total: not enough samples (n=1+1)."},
 		{"nothing", nil, nil, TooFew, TooFew, TooFew, TooFew, "Not enough samples to compare (4 on each side needed)."},
@@ -225,7 +226,85 @@ func TestCompareVerdicts(t *testing.T) {
 	}
 }
 
-// The clean rates are compared where both sides have six of them.
+// Medians over all models move with the mix of models, and then no model shows
+// it by itself.
+func TestCompareMixes(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	of := func(model string, n int, ttft, tpot float64, tokens int) []*record.Request {
+		var l []*record.Request
+		for range n {
+			first, out := ttft*math.Exp(0.1*r.NormFloat64()), tokens+r.IntN(100)
+			q := line(first, first+float64(out)*tpot*math.Exp(0.01*r.NormFloat64()), int64(out))
+			q.Model = model
+			l = append(l, q)
+		}
+		return l
+	}
+	add := func(parts ...[]*record.Request) []*record.Request { return slices.Concat(parts...) }
+	for _, c := range []struct {
+		name          string
+		before, after []*record.Request
+		moved         float64
+		sentence      string
+		doubt         string // "" for none about the mix
+		verdict       string // of the TPS
+		byMix         bool
+	}{
+		{"the mix alone", add(of("big", 30, 1000, 20, 600), of("mini", 10, 1000, 10, 600)), add(of("big", 10, 1000, 20, 600), of("mini", 30, 1000, 10, 600)), 0.5,
+			"After is faster, but that can be the mix of models alone: total", "mini 25.0 % → 75.0 % of the requests. A change over all of them can be that of the mix. Compare like with like: --by model.", Better, true},
+		{"a model by itself, the mix too", add(of("big", 30, 1000, 20, 600), of("mini", 10, 1000, 10, 600)), add(of("big", 20, 1000, 12, 600), of("mini", 20, 1000, 10, 600)), 0.25,
+			"After is faster: total", "A change over all of them can be that of the mix. Compare", Better, false},
+		{"both models slower, more of the fast one", add(of("big", 34, 1000, 20, 600), of("mini", 6, 1000, 10, 600)), add(of("big", 6, 1000, 25, 600), of("mini", 34, 1000, 12.5, 600)), 0.7,
+			"After is faster, but that can be the mix of models alone", "By itself, big is slower and streams more slowly; mini is slower and streams more slowly. Compare", Better, true},
+		{"longer answers of a model are no slower model", add(of("big", 30, 1000, 20, 600), of("mini", 10, 1000, 10, 600)), add(of("big", 10, 1000, 20, 600), of("mini", 30, 1000, 10, 1000)), 0.5,
+			"output tokens", "can be that of the mix. Compare", Better, true},
+		{"the same mix", add(of("big", 30, 1000, 20, 600), of("mini", 10, 1000, 10, 600)), add(of("big", 30, 1000, 20, 600), of("mini", 10, 1000, 10, 600)), 0, "No difference", "", Unchanged, false},
+		{"nearly the same mix", of("big", 40, 1000, 20, 600), add(of("big", 37, 1000, 10, 600), of("mini", 3, 1000, 10, 600)), 0.075, "After is faster: total", "", Better, false},
+		{"no model in common", of("big", 20, 1000, 20, 600), of("mini", 20, 1000, 10, 600), 1,
+			"that can be the mix of models alone", "big 100 % → 0 %, mini 0 % → 100 % of the requests. No model is on both sides: what changed can be the model.", Better, true},
+		{"no names", of("", 20, 1000, 20, 600), of("", 20, 1000, 10, 600), -1, "After is faster: total", "", Better, false},
+		{"names on one side", of("", 20, 1000, 20, 600), of("mini", 20, 1000, 10, 600), 1, "mix of models alone", "requests without a model's name 100 % → 0 %", Better, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := compared(c.before, c.after)
+			if c.moved < 0 {
+				if got.Mix != nil {
+					t.Errorf("mix %+v", got.Mix)
+				}
+			} else if near(t, "moved", got.Mix.Moved, c.moved); len(got.Groups) > 0 {
+				t.Errorf("groups %+v that nobody asked for", got.Groups)
+			}
+			if !strings.Contains(got.Sentence, c.sentence) {
+				t.Errorf("sentence %q lacks %q", got.Sentence, c.sentence)
+			}
+			if all := strings.Join(got.Doubts, "\n"); !strings.Contains(all, c.doubt) || (c.doubt == "") == strings.Contains(all, "mix") {
+				t.Errorf("doubts %q lack %q", all, c.doubt)
+			}
+			if m := got.Overall.TPS; m.Verdict != c.verdict || m.ByMix != c.byMix {
+				t.Errorf("TPS %s, by mix %v", m.Verdict, m.ByMix)
+			}
+		})
+	}
+}
+
+// Requests that did not complete are in no figure and in no mix.
+func TestMixIsOfCompletedRequests(t *testing.T) {
+	var before, after []*record.Request
+	for i := range 20 {
+		a, b := line(1000, 21_000, 1000), line(1000, 21_000, 1000)
+		a.Model, b.Model = "big", "big"
+		if i >= 10 {
+			b.Model, b.Status = "mini", []record.Status{record.Failed, record.Aborted, record.Warmup}[i%3]
+		}
+		before, after = append(before, a), append(after, b)
+	}
+	if c := compared(before, after); c.Mix.Moved != 0 || len(c.Mix.Models) != 1 {
+		t.Errorf("mix %+v", c.Mix)
+	}
+}
+
+// The clean rates are compared where both sides have six of them; else all are
+// shown, and not compared.
 func TestCompareRates(t *testing.T) {
 	of := func(clean, noisy int) []*record.Request {
 		var l []*record.Request
@@ -246,8 +325,13 @@ func TestCompareRates(t *testing.T) {
 		{of(5, 10), of(40, 10), SamplesAll, [2]int{15, 50}},
 		{of(40, 10), of(0, 10), SamplesAll, [2]int{50, 10}},
 	} {
-		if m := compared(c.before, c.after).Overall.TPS; m.Samples != c.samples || m.N != c.n {
+		r := compared(c.before, c.after)
+		m := r.Overall.TPS
+		if m.Samples != c.samples || m.N != c.n {
 			t.Errorf("%s %v, want %s %v", m.Samples, m.N, c.samples, c.n)
+		}
+		if noise := c.samples == SamplesAll; noise != (m.Verdict == Noise) || noise != (m.P == nil) || noise != strings.Contains(r.Sentence, "decode rate: not compared") {
+			t.Errorf("%s: verdict %s, p %v: %s", c.samples, m.Verdict, m.P, r.Sentence)
 		}
 	}
 }

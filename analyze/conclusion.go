@@ -29,19 +29,21 @@ func (f *felt) phrase() string {
 	return f.better
 }
 
+// felts are the metrics that people feel, the most first.
+func felts(g *GroupChange, l lang.Language) [3]felt {
+	return [...]felt{
+		{l.Text("total"), g.Total, human.Duration, l.Text("is slower"), l.Text("is faster")},
+		{"TTFT", g.TTFT, human.Duration, l.Text("starts later"), l.Text("starts sooner")},
+		{l.Text("decode rate"), g.TPS, human.Rate, l.Text("streams more slowly"), l.Text("streams faster")},
+	}
+}
+
 // conclusion says in one sentence what changed. It judges by what people feel
 // first: the total, where that does not decide the TTFT, then the decode rate.
 // What went the other way is named in the same breath.
 func conclusion(g *GroupChange, l lang.Language) string {
-	rate := l.Text("decode rate")
-	if g.TPS.Samples == SamplesAll {
-		rate = l.Text("decode rate (all TPS)")
-	}
-	metrics := []felt{
-		{l.Text("total"), g.Total, human.Duration, l.Text("is slower"), l.Text("is faster")},
-		{"TTFT", g.TTFT, human.Duration, l.Text("starts later"), l.Text("starts sooner")},
-		{rate, g.TPS, human.Rate, l.Text("streams more slowly"), l.Text("streams faster")},
-	}
+	all := felts(g, l)
+	metrics := all[:]
 	var changed, other, rest []string
 	first := slices.IndexFunc(metrics, func(f felt) bool { return f.decided() })
 	for i := range metrics {
@@ -52,12 +54,12 @@ func conclusion(g *GroupChange, l lang.Language) string {
 				rest = append(rest, s)
 			}
 		case f.m.Verdict == metrics[first].m.Verdict:
-			changed = append(changed, f.title+" "+f.m.Describe(l, 50, f.write))
+			changed = append(changed, f.describe(l))
 		default:
-			other = append(other, l.Sprintf("the other way: %s", f.title+" "+f.m.Describe(l, 50, f.write)))
+			other = append(other, l.Sprintf("the other way: %s", f.describe(l)))
 		}
 	}
-	if v := g.OutputTokens.Verdict; v == More || v == Fewer { // told only where they changed
+	if g.lengthsDiffer() { // told only where they do
 		other = append(other, l.Text("output tokens")+" "+g.OutputTokens.Describe(l, 50, human.Quantity))
 	}
 	s := lead(metrics, first, l)
@@ -65,10 +67,23 @@ func conclusion(g *GroupChange, l lang.Language) string {
 		s += l.Text(": ") + strings.Join(clauses, l.Text("; "))
 	}
 	s += l.Text(".")
-	if v := g.OutputTokens.Verdict; (v == More || v == Fewer) && metrics[0].decided() {
+	if g.lengthsDiffer() && metrics[0].decided() {
 		s += l.Text(" The answers differ in length, which moves the total: judge by TTFT and decode rate.")
 	}
 	return s
+}
+
+func (f *felt) describe(l lang.Language) string {
+	s := f.title + " " + f.m.Describe(l, 50, f.write)
+	if f.m.ByMix {
+		s += l.Text(", no model by itself")
+	}
+	return s
+}
+
+// lengthsDiffer reports whether the answers got longer or shorter.
+func (g *GroupChange) lengthsDiffer() bool {
+	return g.OutputTokens.Verdict == More || g.OutputTokens.Verdict == Fewer
 }
 
 // undecided says of a metric why it is not decided; "" where there is nothing
@@ -79,6 +94,8 @@ func (f *felt) undecided(l lang.Language) string {
 		if f.m.N != [2]int{} {
 			return l.Sprintf("%s: not enough samples (n=%d+%d)", f.title, f.m.N[0], f.m.N[1])
 		}
+	case Noise:
+		return l.Sprintf("%s: not compared, fewer than %d rates are clean on a side", f.title, minClean)
 	case Small:
 		return l.Sprintf("%s %s, a real but small change", f.title, f.m.Describe(l, 50, f.write))
 	case Unsure:
@@ -109,6 +126,9 @@ func lead(metrics []felt, first int, l lang.Language) string {
 	}
 	s := l.Sprintf("After %s", metrics[first].phrase())
 	var but []string
+	if metrics[first].m.ByMix {
+		but = append(but, l.Text("that can be the mix of models alone"))
+	}
 	for _, f := range metrics[first+1:] {
 		if f.decided() && f.m.Verdict != metrics[first].m.Verdict {
 			but = append(but, f.phrase())

@@ -16,6 +16,9 @@ type Dimension string
 var Dimensions = []Dimension{"model", "effort", "provider", "session", "file", "dir", "label", "day", "hour",
 	"version", "source", "cache", "input-size", "output-size", "status", "format", "turn"}
 
+// byModel is the dimension that figures are mixed up over most often.
+const byModel Dimension = "model"
+
 // ParseDimension returns the dimension of that name.
 func ParseDimension(name string) (Dimension, error) {
 	for _, d := range Dimensions {
@@ -38,7 +41,7 @@ func DimensionNames() string {
 // Key returns the value that r has in dimension d, "" where it has none.
 func (d Dimension) Key(r *record.Request, location *time.Location) string {
 	switch d {
-	case "model":
+	case byModel:
 		return r.Model
 	case "effort":
 		return r.Effort

@@ -13,7 +13,7 @@ const modelsApart = 1.5
 // modelsDiffer tells that the logs hold models of different speed, unless the
 // report shows them side by side anyway.
 func modelsDiffer(f *facts) []found {
-	if slices.Contains(f.options.By, "model") {
+	if slices.Contains(f.options.By, byModel) {
 		return nil
 	}
 	rates := map[string]*sample{}

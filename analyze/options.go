@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"slices"
 	"time"
 
 	"codexlag/analyze/lang"
@@ -12,8 +13,10 @@ type Options struct {
 	Percentiles []float64 // percent, ascending
 	SLO         SLOTarget
 	By          []Dimension
-	Top         int            // how many of the slowest requests to list
-	Location    *time.Location // of days and hours
+	// Mix collects by model as well, whether By has it or not: see Compare.
+	Mix      bool
+	Top      int            // how many of the slowest requests to list
+	Location *time.Location // of days and hours
 	// ExactLimit is from how many values a sketch takes over from keeping them.
 	// Whole milliseconds and tokens stay exact beyond it. 0: DefaultExactLimit.
 	ExactLimit int
@@ -39,4 +42,12 @@ func DefaultOptions() Options {
 		Location:    time.UTC,
 		ExactLimit:  DefaultExactLimit,
 	}
+}
+
+// collected returns the dimensions by which requests are told apart.
+func (o *Options) collected() []Dimension {
+	if o.Mix && !slices.Contains(o.By, byModel) {
+		return append(slices.Clone(o.By), byModel)
+	}
+	return o.By
 }

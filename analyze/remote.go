@@ -123,7 +123,7 @@ func (r *remote) ends(t *source, see func(time.Time)) error {
 }
 
 // groupings are all requests, then those by each dimension.
-func (r *remote) groupings() []Dimension { return append([]Dimension{""}, r.o.By...) }
+func (r *remote) groupings() []Dimension { return append([]Dimension{""}, r.c.by...) }
 
 // group returns the group of a key that a query gave.
 func (r *remote) group(d Dimension, key string) *group {

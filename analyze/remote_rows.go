@@ -17,7 +17,7 @@ func (r *remote) population() error {
 	t := r.sql.requests()
 	wanted := []string{placed(r.c.overall.population.shift)}
 	if r.c.overall.population.shift > 0 {
-		for _, d := range r.o.By {
+		for _, d := range r.c.by {
 			key, _ := t.key(d)
 			byShift := map[uint][]string{}
 			for k, g := range r.c.keyed(d).groups {
@@ -37,7 +37,7 @@ func (r *remote) population() error {
 		row.Request(&q)
 		m := derive(&q, r.o)
 		r.c.overall.population.add(&q, &m)
-		for _, d := range r.o.By {
+		for _, d := range r.c.by {
 			r.c.group(d, d.Key(&q, r.o.Location)).population.add(&q, &m)
 		}
 	})

@@ -85,9 +85,10 @@ func (b *comparison) medians() {
 		{Title: b.Text("Before p50"), Right: true}, {Title: b.Text("95 % CI before"), Right: true, Drop: 20},
 		{Title: b.Text("After p50"), Right: true}, {Title: b.Text("95 % CI after"), Right: true, Drop: 20},
 		{Title: b.Text("Change"), Right: true}, {Title: b.Text("Test"), Right: true, Drop: 10}, {Title: b.Text("Verdict"), Fit: Wrap}}}
-	few := false
+	few, mixed := false, false
 	for _, r := range b.changeRows(b.c.Overall) {
-		few = few || r.m.P == nil
+		few = few || r.m.Verdict == analyze.TooFew
+		mixed = mixed || r.m.ByMix
 		c := r.m.At(50)
 		t.Rows = append(t.Rows, []Cell{cell(r.title), figureCell(c.Before, r.write), intervalCell(r.m.Before, r), figureCell(c.After, r.write), intervalCell(r.m.After, r),
 			deltaCell(r.m), cell(testText(r.m)), b.verdictCell(r.m)})
@@ -96,8 +97,11 @@ func (b *comparison) medians() {
 	if few {
 		b.note(thinMark, b.Sprintf("no test: fewer than %d samples on a side", analyze.MinTest))
 	}
-	if b.c.Overall.TPS.Samples == analyze.SamplesAll {
-		b.note("", b.Sprintf("TPS: all rates are compared, since fewer than %d are clean on a side; rates of short answers are noise", minClean))
+	if mixed {
+		b.note(mixMark, b.Text("no model by itself: that can be the mix of models alone"))
+	}
+	if tps := b.c.Overall.TPS; tps.Samples == analyze.SamplesAll && tps.N != [2]int{} {
+		b.note("", b.Sprintf("TPS: all rates are shown, since fewer than %d are clean on a side; those of short answers are noise and are not compared", minClean))
 	}
 }
 
@@ -122,6 +126,9 @@ func intervalCell(d *analyze.Dist, r changeRow) Cell {
 // deltaCell is the change, or ~ where it can be chance: a number there would
 // be taken for one.
 func deltaCell(m *analyze.MetricChange) Cell {
+	if m.Samples == analyze.SamplesAll {
+		return cell(human.Undefined)
+	}
 	if m.P != nil && !m.Significant() {
 		return cell("~")
 	}
@@ -151,11 +158,19 @@ func (b *comparison) verdictCell(m *analyze.MetricChange) Cell {
 		c.Text = b.Text("no difference shown")
 	case analyze.Small:
 		c.Text = b.Text("real but small")
+	case analyze.Noise:
+		c.Text, c.Tone = b.Text("noise, not compared"), Warn
 	case analyze.TooFew:
 		c.Text, c.Tone = b.Text("not enough samples"), Warn
 	}
+	if m.ByMix {
+		c.Mark, c.Tone = mixMark, Warn
+	}
 	return c
 }
+
+// mixMark marks a change that the mix of models can have made.
+const mixMark = "†"
 
 // spread is the rest of the distributions: what the medians do not tell.
 func (b *comparison) spread() {
@@ -278,7 +293,7 @@ func (b *comparison) groupTable(by string, groups []analyze.KeyedChange) {
 		b.note(thinMark, b.Sprintf("no test: fewer than %d samples on a side", analyze.MinTest))
 	}
 	if all {
-		b.note("", b.Sprintf("all: every defined TPS, where fewer than %d are clean on a side", minClean))
+		b.note("", b.Sprintf("all: every defined TPS, where fewer than %d are clean on a side; not compared, since those of short answers are noise", minClean))
 	}
 }
 

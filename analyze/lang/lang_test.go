@@ -187,7 +187,7 @@ func TestCatalogueIsComplete(t *testing.T) {
 func TestWordsHaveTranslations(t *testing.T) {
 	for _, word := range strings.Fields(`
 		prefill decode balanced measured modelled high low none derived estimated bound ok failed aborted warmup
-		reasoning model tool wait better worse more fewer small unchanged unsure too_few clean all
+		reasoning model tool wait better worse more fewer small unchanged unsure too_few noise clean all
 		effort provider session file dir label day hour version source cache input-size output-size status format turn`) {
 		if chinese[word] == "" {
 			t.Errorf("no translation of %q", word)

@@ -23,7 +23,7 @@ type compareCmd struct {
 	colorFlags
 	languageFlags
 
-	At        string   `placeholder:"TIME" group:"Comparison" help:"Split one set in two: requests that ended before TIME, and the others."`
+	At        string   `placeholder:"TIME" group:"Comparison" help:"Split one set in two: requests that ended before TIME, and the others. 2026-09-01, an RFC 3339 time, -3d, 24h, today."`
 	By        []string `placeholder:"KEY" group:"Comparison" help:"Compare also by ${dimensions}. Repeatable."`
 	Threshold string   `default:"5%" placeholder:"SHARE" group:"Comparison" help:"A smaller change of a median is no practical difference, even a significant one (default ${default})."`
 	FailOn    []string `placeholder:"CONDITION" sep:"none" group:"Comparison" help:"Exit with 3 when the condition holds: METRIC:STAT>LIMIT or <. METRIC: ttft, total, tps, tpot, output_tokens, prefill_share (without STAT). STAT: mean, p50, p90 or another percentile. LIMIT: a relative change such as +20%, or a value of AFTER such as 5s. Repeatable."`
@@ -124,7 +124,7 @@ func (c *compareCmd) options(zone *time.Location, gates []gate) (analyze.Options
 	}
 	slices.Sort(ps)
 	o.Percentiles = slices.Compact(ps)
-	o.Top, o.Language = 0, c.Lang
+	o.Top, o.Mix, o.Language = 0, true, c.Lang
 	o.By, err = dimensions(c.By)
 	return o, err
 }

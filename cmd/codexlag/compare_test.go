@@ -66,6 +66,7 @@ func TestCompareGolden(t *testing.T) {
 	golden(t, "compare-by-model.md", "compare", "--by", "model", beforeLogs, afterLogs)
 	golden(t, "compare-same.txt", "compare", "--format", "text", beforeLogs, beforeLogs)
 	golden(t, "compare-at.txt", "compare", "--format", "text", "--timezone", "UTC", "--at", "2026-09-01T09:30", "testdata/compare")
+	golden(t, "compare-mix.txt", "compare", "--format", "text", "--timezone", "UTC", "--at", "2026-11-24T12:00", "testdata/quickstart")
 	golden(t, "compare.json", "compare", "--timezone", "UTC", "--format", "json", "--by", "model", beforeLogs, afterLogs)
 	golden(t, "help-compare.txt", "compare", "--help")
 }
@@ -112,6 +113,9 @@ func TestCompareExitCodes(t *testing.T) {
 		{"a gate on the value after", append([]string{"--fail-on", "ttft:p90>500ms", "--fail-on", "tps:mean<1"}, both...), exitGate, "ttft:p90>500ms"},
 		{"a gate of another percentile", append([]string{"--fail-on", "total:p75>1h"}, both...), exitOK, ""},
 		{"a gate that cannot be judged", append([]string{"--fail-on", "ttft:p50>+20%"}, timeless, write("b.log", "[request] total_tokens=9 total_ms=900\n")), exitGate, "cannot be judged"},
+		{"a gate on rates that are noise", []string{"--fail-on", "tps:p50<-10%", "testdata/quickstart/experiment-long-input.log", "testdata/quickstart/experiment-short-input.log"}, exitGate,
+			"tps:p50<-10% cannot be judged, which counts as failed: too few rates are clean, the others are noise: TPS p50 78.9 tok/s → 47.2 tok/s (−40 %, no test, n=24+16)"},
+		{"a gate on what the mix of models changed", []string{"--fail-on", "tps:p50>+10%", "--at", "2026-11-24T12:00Z", "testdata/quickstart"}, exitGate, "n=35+16); no model by itself: the mix of models changed"},
 		{"several gates hold", append([]string{"--fail-on", "ttft:mean>+1%", "--fail-on", "prefill_share>+1%"}, both...), exitGate, "\ncodexlag: --fail-on prefill_share>+1%: prefill share "},
 		{"a bad gate", append([]string{"--fail-on", "ttft"}, both...), exitUsage, "METRIC:STAT>LIMIT"},
 		{"a bad threshold", append([]string{"--threshold", "much"}, both...), exitUsage, "threshold"},

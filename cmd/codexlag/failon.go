@@ -149,8 +149,11 @@ func (g *gate) figures(c *analyze.GroupChange) (analyze.Change, string) {
 		change, told = m.At(g.percentile), m.Describe(lang.English, g.percentile, g.metric.write)
 	}
 	title := g.metric.title
-	if g.metric.name == "tps" && m.Samples == analyze.SamplesAll {
-		title = "TPS (all, too few are clean)"
+	if m.Samples == analyze.SamplesAll {
+		return analyze.Change{}, fmt.Sprintf("too few rates are clean, the others are noise: %s %s", title, told)
+	}
+	if m.ByMix {
+		told += "; no model by itself: the mix of models changed"
 	}
 	if m.P != nil && !m.Significant() {
 		told += "; the difference can be chance (p ≥ 0.05)"

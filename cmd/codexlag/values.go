@@ -71,8 +71,10 @@ func parseWhen(flag, s string, now time.Time, l *time.Location) (time.Time, erro
 			return t, nil
 		}
 	}
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t, nil
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, nil
+		}
 	}
 	if d, err := parseSpan(strings.TrimPrefix(s, "-")); err == nil {
 		return now.Add(-d), nil
