@@ -392,7 +392,7 @@ func TestVerdict(t *testing.T) {
 		{"nothing", nil, PhaseNone, ConfidenceNone, "nothing can be said"},
 		{"no first token anywhere", repeat(12, line(-1, 1000, 600)), PhaseNone, ConfidenceNone, "RUST_LOG"},
 		{"prefill", repeat(12, line(9000, 10_000, 600)), PhasePrefill, ConfidenceHigh, "Prefill dominates: 90.0 %"},
-		{"decode", repeat(12, line(1000, 21_000, 600)), PhaseDecode, ConfidenceHigh, "the stream keeps its rate"},
+		{"decode", repeat(12, line(1000, 21_000, 600)), PhaseDecode, ConfidenceHigh, "the rate is above the limit of 20 tok/s"},
 		{"slow decode", repeat(12, line(1000, 101_000, 600)), PhaseDecode, ConfidenceHigh, "the stream is slow"},
 		{"balanced", repeat(12, line(5000, 10_000, 600)), PhaseBalanced, ConfidenceHigh, "share the time"},
 		{"few", repeat(9, line(9000, 10_000, 600)), PhasePrefill, ConfidenceLow, "Prefill"},

@@ -84,6 +84,9 @@ func (e *Explanation) times(r *record.Request, m *metrics) {
 	if r.FirstVisible {
 		how += e.Text("; it ends at the first visible output, so hidden reasoning is inside")
 	}
+	if m.burst {
+		how += e.Text("; but the answer came in one piece, so it tells when that came, and is in no figure")
+	}
 	if r.Merged {
 		how += e.Text("; told by a trace and a session file")
 	}
@@ -175,7 +178,11 @@ func (e *Explanation) judgement(r *record.Request, m *metrics, o *Options) {
 		result = e.Text("not known, counted as missed")
 	}
 	if r.Status != record.Warmup {
-		e.step(e.Text("limits"), e.Sprintf("TTFT ≤ %s; TPS ≥ %s where it is clean", human.Limit(milliseconds(o.SLO.TTFT)), human.LimitRate(o.SLO.TPS)), result)
+		limits := e.Sprintf("TTFT ≤ %s; TPS ≥ %s where it is clean", human.Limit(milliseconds(o.SLO.TTFT)), human.LimitRate(o.SLO.TPS))
+		if m.burst {
+			limits += e.Text("; judged by when the piece came, since nothing was seen before")
+		}
+		e.step(e.Text("limits"), limits, result)
 	}
 }
 
@@ -228,7 +235,10 @@ func requestPhases(r *record.Request, m *metrics, label string, at time.Duration
 	}
 	first := at + m.ttft
 	name := l.Text("until the first token")
-	if r.FirstVisible {
+	switch {
+	case m.burst:
+		name = l.Text("until the answer came in one piece")
+	case r.FirstVisible:
 		name = l.Text("until the first visible token")
 	}
 	p := []Phase{{KindPrefill, label + name, at, first}}

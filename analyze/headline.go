@@ -26,12 +26,47 @@ func (h *headliner) headline() string {
 	lead := h.outside()
 	claim, advice := h.model()
 	if lead == "" {
-		return capital(claim) + h.Text(" ") + advice
+		return capital(claim) + h.Text(" ") + advice + h.tailApart() + h.inVain()
 	}
 	if h.v.Phase == PhaseNone {
 		return lead + h.Text(" ") + capital(claim)
 	}
 	return h.Sprintf("%s Within the model's part, %s", lead, claim)
+}
+
+// tailApart tells that what makes the slowest requests slow is not what dominates
+// all of them; "" where it is, or nobody knows.
+func (h *headliner) tailApart() string {
+	t := h.v.Tail
+	if t == nil || t.Delta <= 0 {
+		return ""
+	}
+	part, why := t.TTFT, h.Text("they wait longer for the first token")
+	switch t.Cause {
+	case CauseLongOutput:
+		part, why = t.Length, h.Text("they generate more tokens")
+	case CauseSlowStream:
+		part, why = t.Speed, h.Text("their tokens come more slowly")
+	}
+	expected := h.v.Phase == PhasePrefill && t.Cause == CauseSlowStart || h.v.Phase == PhaseDecode && t.Cause == CauseLongOutput
+	if expected || h.v.Phase != PhasePrefill && h.v.Phase != PhaseDecode || part < t.Delta/2 {
+		return ""
+	}
+	return h.Sprintf(" The slowest %s of %s are another matter: %s.", human.Count(t.Requests), lang.Plural(h.Language, h.f.Time.Requests, "request"), why)
+}
+
+// minInVain is the share of all waiting from which a headline tells what failed
+// requests took.
+const minInVain = 0.1
+
+// inVain tells how much of the waiting was for requests that failed, where that
+// is much.
+func (h *headliner) inVain() string {
+	t := &h.f.Time
+	if t.Total+t.Unsplit == 0 || t.Failed < minInVain*(t.Total+t.Unsplit+t.Failed) {
+		return ""
+	}
+	return h.Sprintf(" Requests that failed or were aborted took another %s.", human.Duration(t.Failed))
 }
 
 func capital(s string) string {
@@ -207,7 +242,7 @@ func (h *headliner) adviseDecode(rate *float64) string {
 	case *rate < h.limits.TPS:
 		return h.Sprintf("The stream is slow (below %s): try another model, tier or time of day.", human.LimitRate(h.limits.TPS))
 	}
-	return h.Text("The stream keeps its rate, so the number of tokens decides: ask for shorter answers or less reasoning effort.")
+	return h.Sprintf("The rate is above the limit of %s, so the number of tokens decides: ask for shorter answers or less reasoning effort.", human.LimitRate(h.limits.TPS))
 }
 
 func (h *headliner) adviseBoth() string {

@@ -93,6 +93,9 @@ func (b *builder) verdict() {
 			if v.Basis == analyze.BasisMeasured && b.mostlyEstimated() {
 				basis = b.Text(", estimated")
 			}
+			if m := b.all.RequestModel; v.Basis == analyze.BasisModelled && len(v.Doubts) == 0 && m != nil {
+				doubts = b.Sprintf(" (the model explains %s of the spread of the totals)", human.Percent(m.Explained))
+			}
 		}
 		b.paragraph(plain(b.Text("Confidence: ")), Span{Text: b.Word(v.Confidence), Style: Strong, Tone: confidenceTone(v.Confidence)},
 			plain(basis+doubts+b.Text(".")))

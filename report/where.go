@@ -56,7 +56,7 @@ func (b *builder) modelledSplit() string {
 	if m == nil || m.PrefillShare == nil || t.Unsplit < 0.1*t.Total {
 		return "" // next to nothing is left to be modelled
 	}
-	return b.Sprintf(" Modelled from token counts, prefill is %s and decode %s of the time (see Modelled, not measured).",
+	return b.Sprintf(" A model from token counts, which covers requests of both kinds, makes prefill %s and decode %s of their time (see Modelled, not measured).",
 		human.Percent(*m.PrefillShare), human.Percent(1-*m.PrefillShare))
 }
 
