@@ -208,7 +208,11 @@ func TestLimitsNotKnown(t *testing.T) {
 		want SLO
 	}{
 		{"within", line(5000, 6000, 700), SLO{Met: 1, Share: num(1)}},
-		{"beyond", line(5001, 6000, 700), SLO{Missed: 1, Share: num(0)}},
+		{"beyond", line(5001, 6000, 700), SLO{Missed: 1, SlowStart: 1, Share: num(0)}},
+		{"slow stream", line(5000, 105_000, 700), SLO{Missed: 1, SlowStream: 1, Share: num(0)}},
+		{"both slow", line(5001, 105_000, 700), SLO{Missed: 1, SlowStart: 1, SlowStream: 1, Both: 1, Share: num(0)}},
+		{"in one piece, beyond", line(6000, 6000, 700), SLO{Missed: 1, LateBursts: 1, Share: num(0)}},
+		{"in one piece, within", line(5000, 5000, 700), SLO{Met: 1, Share: num(1)}},
 		{"failed", failed, SLO{Missed: 1, Share: num(0)}},
 		{"no TTFT", line(-1, 6000, 700), SLO{Missed: 1, Unknown: 1, Share: num(0)}},
 		{"TTFT after the end", line(900, 800, 700), SLO{Missed: 1, Unknown: 1, Share: num(0)}},
@@ -392,7 +396,7 @@ func TestVerdict(t *testing.T) {
 		{"nothing", nil, PhaseNone, ConfidenceNone, "nothing can be said"},
 		{"no first token anywhere", repeat(12, line(-1, 1000, 600)), PhaseNone, ConfidenceNone, "RUST_LOG"},
 		{"prefill", repeat(12, line(9000, 10_000, 600)), PhasePrefill, ConfidenceHigh, "Prefill dominates: 90.0 %"},
-		{"decode", repeat(12, line(1000, 21_000, 600)), PhaseDecode, ConfidenceHigh, "the rate is above the limit of 20 tok/s"},
+		{"decode", repeat(12, line(1000, 21_000, 600)), PhaseDecode, ConfidenceHigh, "that is above the limit of 20 tok/s"},
 		{"slow decode", repeat(12, line(1000, 101_000, 600)), PhaseDecode, ConfidenceHigh, "the stream is slow"},
 		{"balanced", repeat(12, line(5000, 10_000, 600)), PhaseBalanced, ConfidenceHigh, "share the time"},
 		{"few", repeat(9, line(9000, 10_000, 600)), PhasePrefill, ConfidenceLow, "Prefill"},

@@ -310,6 +310,7 @@ func (o *Options) out() OptionsOut {
 		Timezone:       o.Location.String(),
 		SLO:            SLOLimits{TTFTms: milliseconds(o.SLO.TTFT), TPS: o.SLO.TPS},
 		By:             by,
+		Filters:        append([]string{}, o.Filters...),
 		Language:       o.Language,
 	}
 }

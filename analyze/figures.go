@@ -59,6 +59,7 @@ type OptionsOut struct {
 	Timezone    string    `json:"timezone"`
 	SLO         SLOLimits `json:"slo"`
 	By          []string  `json:"by"`
+	Filters     []string  `json:"filters"` // flags that left out requests
 	// Language is that of the sentences, and to be that of the pages.
 	Language lang.Language `json:"-"`
 }
@@ -209,6 +210,13 @@ type SLO struct {
 	// Unknown is how many of the missed completed and tell too little of their
 	// TTFT to say whether it was within the limit.
 	Unknown int `json:"unknown"`
+	// Why the others missed that completed: the TTFT was above its limit, the
+	// clean TPS below, both of it (in the two before as well), or the answer came
+	// in one piece after the limit of the TTFT.
+	SlowStart  int `json:"slow_start"`
+	SlowStream int `json:"slow_stream"`
+	Both       int `json:"both"`
+	LateBursts int `json:"late_bursts"`
 }
 
 // A PrefillModel is ttft = overhead + uncached input / rate, fitted robustly.

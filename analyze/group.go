@@ -28,6 +28,8 @@ type group struct {
 	byTotal              totalTable
 	sloMet, sloMissed    int
 	sloUnknown           int // of the missed
+	slowStarts           int // completed requests with the flag
+	slowStreams          int
 	bothSlow             int // requests that are a slow start and a slow stream
 	lateStarts           sum // Σ TTFT of the slow starts, µs
 	reasoning            reasoningSums
@@ -78,7 +80,11 @@ func (g *group) tally(r *record.Request, m *metrics, o *Options) {
 	if m.flags&bothSlow == bothSlow {
 		g.bothSlow++
 	}
+	if m.flags&slowStreamBit != 0 {
+		g.slowStreams++
+	}
 	if m.flags&slowStartBit != 0 {
+		g.slowStarts++
 		g.lateStarts.add(int64(1000 * milliseconds(m.ttft)))
 	}
 }
@@ -153,6 +159,8 @@ func (g *group) merge(o *group) {
 	g.sloMet += o.sloMet
 	g.sloMissed += o.sloMissed
 	g.sloUnknown += o.sloUnknown
+	g.slowStarts += o.slowStarts
+	g.slowStreams += o.slowStreams
 	g.bothSlow += o.bothSlow
 	g.lateStarts.merge(o.lateStarts)
 	g.reasoning.merge(&o.reasoning)
@@ -235,6 +243,16 @@ func (t *together) do(f func()) {
 	}
 }
 
+// slo counts the requests that kept the limits.
+func (g *group) slo() SLO {
+	s := SLO{Met: g.sloMet, Missed: g.sloMissed, Unknown: g.sloUnknown, SlowStart: g.slowStarts, SlowStream: g.slowStreams, Both: g.bothSlow}
+	if n := s.Met + s.Missed; n > 0 {
+		s.Share = num(float64(s.Met) / float64(n))
+	}
+	s.LateBursts = s.Missed - s.Unknown - g.failed - g.aborted - (s.SlowStart + s.SlowStream - s.Both)
+	return s
+}
+
 // figures computes what the group comes to.
 func (g *group) figures(o *Options) *Group {
 	ps := o.Percentiles
@@ -249,7 +267,7 @@ func (g *group) figures(o *Options) *Group {
 			Failed: g.brokenTime.ms(), FailedRequests: g.broken,
 		},
 		Turns:         g.turns.figures(ps),
-		SLO:           SLO{Met: g.sloMet, Missed: g.sloMissed, Unknown: g.sloUnknown},
+		SLO:           g.slo(),
 		TTFTQualities: map[string]int{},
 	}
 	var work together
@@ -267,9 +285,6 @@ func (g *group) figures(o *Options) *Group {
 		f.Time.PrefillShare = num(f.Time.Prefill / split)
 	}
 	f.Time.Total = f.Time.Prefill + f.Time.Decode
-	if n := g.sloMet + g.sloMissed; n > 0 {
-		f.SLO.Share = num(float64(g.sloMet) / float64(n))
-	}
 	for q, n := range g.qualities {
 		f.TTFTQualities[record.Quality(q).String()] = n
 	}

@@ -41,18 +41,18 @@ func (h *headliner) tailApart() string {
 	if t == nil || t.Delta <= 0 {
 		return ""
 	}
-	part, why := t.TTFT, h.Text("they wait longer for the first token")
+	part, why := t.TTFT, h.Text("wait longer for the first token")
 	switch t.Cause {
 	case CauseLongOutput:
-		part, why = t.Length, h.Text("they generate more tokens")
+		part, why = t.Length, h.Text("generate more tokens")
 	case CauseSlowStream:
-		part, why = t.Speed, h.Text("their tokens come more slowly")
+		part, why = t.Speed, h.Text("stream more slowly")
 	}
 	expected := h.v.Phase == PhasePrefill && t.Cause == CauseSlowStart || h.v.Phase == PhaseDecode && t.Cause == CauseLongOutput
 	if expected || h.v.Phase != PhasePrefill && h.v.Phase != PhaseDecode || part < t.Delta/2 {
 		return ""
 	}
-	return h.Sprintf(" The slowest %s of %s are another matter: %s.", human.Count(t.Requests), lang.Plural(h.Language, h.f.Time.Requests, "request"), why)
+	return h.Sprintf(" But the slowest %s of %s %s.", human.Count(t.Requests), lang.Plural(h.Language, h.f.Time.Requests, "request"), why)
 }
 
 // minInVain is the share of all waiting from which a headline tells what failed
@@ -137,13 +137,13 @@ func (h *headliner) modelled() (claim, advice string) {
 	rate := 1000 / m.TPOT
 	switch h.v.Phase {
 	case PhasePrefill:
-		return h.Sprintf("prefill dominates (modelled, not measured): by their token counts, %s of %s passed before the first token.", human.Percent(share), of),
+		return h.Sprintf("prefill dominates (modelled from token counts): %s of %s passed before the first token.", human.Percent(share), of),
 			h.advisePrefill()
 	case PhaseDecode:
-		return h.Sprintf("decode dominates (modelled, not measured): by their token counts, %s of %s went into generating tokens, at %s.",
+		return h.Sprintf("decode dominates (modelled from token counts): %s of %s went into generating tokens, at %s.",
 			human.Percent(1-share), of, human.Rate(rate)), h.adviseDecode(&rate)
 	}
-	return h.Sprintf("prefill and decode share the time (modelled, not measured): by their token counts, %s of %s passed before the first token, the rest generating tokens at %s.",
+	return h.Sprintf("prefill and decode share the time (modelled from token counts): %s of %s passed before the first token, the rest generating tokens at %s.",
 		human.Percent(share), of, human.Rate(rate)), h.adviseBoth()
 }
 
@@ -242,7 +242,7 @@ func (h *headliner) adviseDecode(rate *float64) string {
 	case *rate < h.limits.TPS:
 		return h.Sprintf("The stream is slow (below %s): try another model, tier or time of day.", human.LimitRate(h.limits.TPS))
 	}
-	return h.Sprintf("The rate is above the limit of %s, so the number of tokens decides: ask for shorter answers or less reasoning effort.", human.LimitRate(h.limits.TPS))
+	return h.Sprintf("That is above the limit of %s, so ask for shorter answers or less reasoning effort.", human.LimitRate(h.limits.TPS))
 }
 
 func (h *headliner) adviseBoth() string {

@@ -38,7 +38,7 @@ func TestHeadline(t *testing.T) {
 		}
 		return l
 	}
-	const longAnswers = " The rate is above the limit of 20 tok/s, so the number of tokens decides: ask for shorter answers or less reasoning effort."
+	const longAnswers = " That is above the limit of 20 tok/s, so ask for shorter answers or less reasoning effort."
 	brokenAfter := func(ms float64) *record.Request {
 		q := line(-1, ms, -1)
 		q.Status = record.Failed
@@ -55,13 +55,13 @@ func TestHeadline(t *testing.T) {
 		{"nothing", nil,
 			"No request was found: nothing can be said."},
 		{"the two worked lines", []record.Record{line(2840, 3120, 3), line(320, 48_200, 2180)},
-			"Decode dominates: 93.8 % of 51.3 s in 2 requests went into generating tokens, at 45.3 tok/s (pooled: only 1 clean sample). The rate is above the limit of 20 tok/s, so the number of tokens decides: ask for shorter answers or less reasoning effort."},
+			"Decode dominates: 93.8 % of 51.3 s in 2 requests went into generating tokens, at 45.3 tok/s (pooled: only 1 clean sample). That is above the limit of 20 tok/s, so ask for shorter answers or less reasoning effort."},
 		{"prefill-bound", repeat(12, line(9000, 10_000, 600)),
 			"Prefill dominates: 90.0 % of 120 s in 12 requests passed before the first token (TTFT p50 9.00 s). Look at prompt length, cache hits, the queue and the network before blaming the model's speed."},
 		{"prefill, but only because answers are short", repeat(12, line(900, 1000, 5)),
 			"Prefill dominates: 90.0 % of 12.0 s in 12 requests passed before the first token (TTFT p50 900 ms). First tokens do come within the limit of 5 s: it is the answers that are short. To gain more, look at prompt length, cache hits, the queue and the network."},
 		{"decode-bound, long answers", repeat(12, decoded),
-			"Decode dominates: 95.2 % of 252 s in 12 requests went into generating tokens, at 30.0 tok/s (median of 12 clean samples). The rate is above the limit of 20 tok/s, so the number of tokens decides: ask for shorter answers or less reasoning effort."},
+			"Decode dominates: 95.2 % of 252 s in 12 requests went into generating tokens, at 30.0 tok/s (median of 12 clean samples). That is above the limit of 20 tok/s, so ask for shorter answers or less reasoning effort."},
 		{"decode-bound, slow stream", repeat(12, line(1000, 101_000, 600)),
 			"Decode dominates: 99.0 % of 20.2 min in 12 requests went into generating tokens, at 6.00 tok/s (median of 12 clean samples). The stream is slow (below 20 tok/s): try another model, tier or time of day."},
 		{"balanced", repeat(12, line(5000, 10_000, 600)),
@@ -83,13 +83,13 @@ func TestHeadline(t *testing.T) {
 		{"nothing completed", append(repeat(3, failed), aborted),
 			"No request completed (3 failed, 1 aborted, 0 warm-up): there is no latency to judge. Look at the errors first."},
 		{"decode-bound, the slowest start late", append(repeat(19, decoded), repeat(3, line(30_000, 50_000, 600))...),
-			"Decode dominates: 80.1 % of 9.15 min in 22 requests went into generating tokens, at 30.0 tok/s (median of 22 clean samples)." + longAnswers + " The slowest 3 of 22 requests are another matter: they wait longer for the first token."},
+			"Decode dominates: 80.1 % of 9.15 min in 22 requests went into generating tokens, at 30.0 tok/s (median of 22 clean samples)." + longAnswers + " But the slowest 3 of 22 requests wait longer for the first token."},
 		{"decode-bound, the slowest stream slowly", append(repeat(19, decoded), repeat(3, line(1000, 31_000, 600))...),
-			"Decode dominates: 95.5 % of 8.20 min in 22 requests went into generating tokens, at 30.0 tok/s (median of 22 clean samples)." + longAnswers + " The slowest 3 of 22 requests are another matter: their tokens come more slowly."},
+			"Decode dominates: 95.5 % of 8.20 min in 22 requests went into generating tokens, at 30.0 tok/s (median of 22 clean samples)." + longAnswers + " But the slowest 3 of 22 requests stream more slowly."},
 		{"decode-bound, the slowest are long", append(repeat(19, decoded), repeat(3, line(1000, 61_000, 1800))...),
 			"Decode dominates: 96.2 % of 9.70 min in 22 requests went into generating tokens, at 30.0 tok/s (median of 22 clean samples)." + longAnswers},
 		{"prefill-bound, the slowest are long", append(repeat(19, line(9000, 10_000, 600)), repeat(3, line(9000, 16_000, 4200))...),
-			"Prefill dominates: 83.2 % of 238 s in 22 requests passed before the first token (TTFT p50 9.00 s). Look at prompt length, cache hits, the queue and the network before blaming the model's speed. The slowest 3 of 22 requests are another matter: they generate more tokens."},
+			"Prefill dominates: 83.2 % of 238 s in 22 requests passed before the first token (TTFT p50 9.00 s). Look at prompt length, cache hits, the queue and the network before blaming the model's speed. But the slowest 3 of 22 requests generate more tokens."},
 		{"prefill-bound, the slowest start late", append(repeat(19, line(9000, 10_000, 600)), repeat(3, line(19_000, 20_000, 600))...),
 			"Prefill dominates: 91.2 % of 250 s in 22 requests passed before the first token (TTFT p50 9.00 s). Look at prompt length, cache hits, the queue and the network before blaming the model's speed."},
 		{"prefill-bound, much failed", append(repeat(12, line(9000, 10_000, 600)), brokenAfter(13_400)),
@@ -97,9 +97,9 @@ func TestHeadline(t *testing.T) {
 		{"prefill-bound, little failed", append(repeat(12, line(9000, 10_000, 600)), brokenAfter(13_300)),
 			"Prefill dominates: 90.0 % of 120 s in 12 requests passed before the first token (TTFT p50 9.00 s). Look at prompt length, cache hits, the queue and the network before blaming the model's speed."},
 		{"modelled decode", all(truth{500, 5000, 60}.requests("m", 200, 1)),
-			"Decode dominates (modelled, not measured): by their token counts, 92.9 % of the time of 200 requests went into generating tokens, at 16.7 tok/s. The stream is slow (below 20 tok/s): try another model, tier or time of day."},
+			"Decode dominates (modelled from token counts): 92.9 % of the time of 200 requests went into generating tokens, at 16.7 tok/s. The stream is slow (below 20 tok/s): try another model, tier or time of day."},
 		{"modelled, tool-bound", append(all(truth{500, 5000, 30}.requests("m", 200, 1)), turnOf(100*time.Second, 70*time.Second, unsplit)),
-			"Tools dominate, not the model: tools took 70.0 % of 100 s in 1 turn, waiting outside of requests and tools (approvals, queue, set-up) 10.0 %, and the model only 20.0 %. Within the model's part, decode dominates (modelled, not measured): by their token counts, 86.9 % of the time of 200 requests went into generating tokens, at 33.4 tok/s."},
+			"Tools dominate, not the model: tools took 70.0 % of 100 s in 1 turn, waiting outside of requests and tools (approvals, queue, set-up) 10.0 %, and the model only 20.0 %. Within the model's part, decode dominates (modelled from token counts): 86.9 % of the time of 200 requests went into generating tokens, at 33.4 tok/s."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := verdictOf(c.records, lang.English).Headline; got != c.want {

@@ -45,7 +45,7 @@ func (g *group) live() *LiveFigures {
 		Requests: g.requests, Failed: g.failed, Aborted: g.aborted,
 		CleanN:  g.tpsClean.n(),
 		Prefill: g.splitPrefill.ms(), Decode: g.splitDecode.ms(), Unsplit: g.unsplit.ms(),
-		SLO: SLO{Met: g.sloMet, Missed: g.sloMissed, Unknown: g.sloUnknown},
+		SLO: g.slo(),
 		Turns: LiveTurns{Count: g.turns.count, Prefill: g.turns.prefill.ms(), Decode: g.turns.decode.ms(),
 			Model: g.turns.model.ms(), Tool: g.turns.tool.ms(), Other: g.turns.other.ms()},
 	}
@@ -59,9 +59,6 @@ func (g *group) live() *LiveFigures {
 	}
 	if g.pooled != (sum{}) {
 		f.TPSPooled = num(g.pooledTokens.float() / (g.pooled.ms() / 1000))
-	}
-	if n := g.sloMet + g.sloMissed; n > 0 {
-		f.SLO.Share = num(float64(g.sloMet) / float64(n))
 	}
 	return f
 }

@@ -20,6 +20,7 @@ type Options struct {
 	// ExactLimit is from how many values a sketch takes over from keeping them.
 	// Whole milliseconds and tokens stay exact beyond it. 0: DefaultExactLimit.
 	ExactLimit int
+	Filters    []string      // what left out others, as it is to be told; it changes no figure
 	Language   lang.Language // of sentences
 }
 

@@ -141,8 +141,8 @@ func (r *remote) counts() error {
 	measures := r.requestMeasures(e)
 	for _, d := range r.groupings() {
 		columns := newColumns()
-		var n, failed, aborted, warmup, met, missed, unjudged, splits, tailed, both, reasoned, merged, broken uint64
-		var prefill, decode, unsplit, brokenTime, pooledTokens, pooled, late, reasoning, output uint64
+		var n, failed, aborted, warmup, met, missed, unjudged, splits, tailed, late, slow, both, reasoned, merged, broken uint64
+		var prefill, decode, unsplit, brokenTime, pooledTokens, pooled, lateTime, reasoning, output uint64
 		var qualities [record.Measured + 1]uint64
 		columns.add("count()", &n)
 		columns.count("status = 'failed'", &failed)
@@ -153,6 +153,8 @@ func (r *remote) counts() error {
 		columns.count(e.unjudged, &unjudged)
 		columns.count(e.split, &splits)
 		columns.count(e.tailed, &tailed)
+		columns.count(e.slowStart, &late)
+		columns.count(e.slowStream, &slow)
 		columns.count(e.slowStart+" AND "+e.slowStream, &both)
 		columns.count("merged = 1", &merged)
 		columns.sum("intDiv(ttft, 1000)", e.split, &prefill)
@@ -162,7 +164,7 @@ func (r *remote) counts() error {
 		columns.sum("intDiv(total, 1000)", e.broken, &brokenTime)
 		columns.sum(e.decodeTokens, e.hasTPS, &pooledTokens)
 		columns.sum("intDiv("+e.decode+", 1000)", e.hasTPS, &pooled)
-		columns.sum("toInt64(1000 * (toFloat64(ttft) / 1000000))", e.slowStart, &late)
+		columns.sum("toInt64(1000 * (toFloat64(ttft) / 1000000))", e.slowStart, &lateTime)
 		columns.count(e.reasoned, &reasoned)
 		columns.sum("reasoning", e.reasoned, &reasoning)
 		columns.sum("output", e.reasoned, &output)
@@ -181,11 +183,12 @@ func (r *remote) counts() error {
 			columns.take(row)
 			g := r.group(d, key)
 			g.requests, g.failed, g.aborted, g.warmup = int(n), int(failed), int(aborted), int(warmup)
-			g.sloMet, g.sloMissed, g.sloUnknown, g.splits, g.bothSlow = int(met), int(missed), int(unjudged), int(splits), int(both)
+			g.sloMet, g.sloMissed, g.sloUnknown, g.splits = int(met), int(missed), int(unjudged), int(splits)
+			g.slowStarts, g.slowStreams, g.bothSlow = int(late), int(slow), int(both)
 			g.byTotal.count = int(tailed)
 			g.splitPrefill.lo, g.splitDecode.lo, g.unsplit.lo = prefill, decode, unsplit
 			g.broken, g.brokenTime.lo = int(broken), brokenTime
-			g.pooledTokens.lo, g.pooled.lo, g.lateStarts.lo = pooledTokens, pooled, late
+			g.pooledTokens.lo, g.pooled.lo, g.lateStarts.lo = pooledTokens, pooled, lateTime
 			g.reasoning = reasoningSums{int(reasoned), sum{lo: reasoning}, sum{lo: output}}
 			for q, k := range qualities {
 				g.qualities[q] = int(k)

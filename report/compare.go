@@ -76,6 +76,7 @@ func (b *comparison) sides() {
 		return Item{Text: Inline{strong(title), plain(b.Text(": ")), name(s.Name), plain(b.Text(": ") + scope.scope())}}
 	}
 	b.add(List{[]Item{side(b.Text("Before"), b.c.Before), side(b.Text("After"), b.c.After)}})
+	b.filters(b.c.Options.Filters)
 }
 
 // medians is the table with the tests.

@@ -74,8 +74,12 @@ func (b *builder) filesTotal(l *Listing) {
 			timed++
 		}
 	}
-	b.paragraph(plain(b.Sprintf("%s, %s; %s; timing in %s of them.",
-		lang.Plural(b.Language, len(l.Files), "file"), human.Bytes(size), lang.Plural(b.Language, requests, "request"), human.Count(timed))))
+	total := b.Sprintf("%s, %s; %s; timing in %s of them.",
+		lang.Plural(b.Language, len(l.Files), "file"), human.Bytes(size), lang.Plural(b.Language, requests, "request"), human.Count(timed))
+	if timed > 1 {
+		total += b.Text(" ") + b.Text("A request that several files tell of is counted in each of them here, and once in a report.")
+	}
+	b.paragraph(plain(total))
 }
 
 func (b *builder) fileRow(f File) []Cell {

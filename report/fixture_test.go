@@ -58,7 +58,7 @@ func full() *analyze.Report {
 			Headline: "Decode dominates: 87 % of 11.5 min in 47 requests went to generating tokens; ask for shorter answers or a faster model.",
 			Doubts:   []string{"31 of 48 TTFTs are estimated from timestamps", "16 requests have no TTFT"},
 			Tail:     &analyze.Tail{Requests: 6, Cause: analyze.CauseLongOutput, Delta: 71_300, TTFT: 1_900, Length: 72_480, Speed: -3_080}},
-		SLO: analyze.SLO{Met: 41, Missed: 22, Unknown: 14, Share: p(41.0 / 63)},
+		SLO: analyze.SLO{Met: 41, Missed: 22, Unknown: 14, SlowStart: 3, SlowStream: 2, Both: 1, LateBursts: 1, Share: p(41.0 / 63)},
 		RequestModel: &analyze.RequestModel{Requests: 53, Overhead: 1510, PrefillRate: p(9012.0), TPOT: 18.5, Explained: 0.913, PrefillShare: p(0.334),
 			TTFTRequests: 40, TTFTError: p(-214.0), TTFTErrorShare: p(-0.167)},
 		RequestModels: []analyze.ModelFit{
@@ -88,7 +88,7 @@ func full() *analyze.Report {
 		Schema: analyze.Schema, Tool: analyze.Tool{Name: "codexlag", Version: "v1.0.0"},
 		Inputs: analyze.Inputs{Files: 5, Bytes: 48_213_990, Lines: 31_207, Formats: map[string]int{"rollout": 3, "request": 2, "trace": 0}, First: at(9, 0, 5), Last: at(17, 42, 11)},
 		Options: analyze.OptionsOut{MinTokens: 500, Percentiles: []float64{50, 90, 95, 99}, QuantileMethod: "linear (type 7)", Exact: true,
-			Timezone: "UTC", SLO: analyze.SLOLimits{TTFTms: 5000, TPS: 20}, By: []string{"model", "hour"}},
+			Timezone: "UTC", SLO: analyze.SLOLimits{TTFTms: 5000, TPS: 20}, By: []string{"model", "hour"}, Filters: []string{"--since -30d", "--where dir=a|b"}},
 		Overall: all,
 		Groups: []analyze.Keyed{
 			{By: "model", Key: "gpt-5.1-codex", WaitingShare: p(0.864), Group: gpt},

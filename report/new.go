@@ -94,13 +94,22 @@ func (b *builder) verdict() {
 				basis = b.Text(", estimated")
 			}
 			if m := b.all.RequestModel; v.Basis == analyze.BasisModelled && len(v.Doubts) == 0 && m != nil {
-				doubts = b.Sprintf(" (the model explains %s of the spread of the totals)", human.Percent(m.Explained))
+				doubts = b.Sprintf(" (%s explained)", human.Percent(m.Explained))
 			}
 		}
 		b.paragraph(plain(b.Text("Confidence: ")), Span{Text: b.Word(v.Confidence), Style: Strong, Tone: confidenceTone(v.Confidence)},
 			plain(basis+doubts+b.Text(".")))
 	}
 	b.paragraph(plain(b.scope()))
+	b.filters(b.r.Options.Filters)
+}
+
+// filters tells that only a part of what was read is looked at.
+func (b *builder) filters(l []string) {
+	if len(l) == 0 {
+		return
+	}
+	b.paragraph(plain(b.Text("Only what passes these filters counts: ")), name(strings.Join(l, " ")), plain(b.Text(". Files, bytes and lines are of all that was read.")))
 }
 
 // mostlyEstimated reports whether most of the known TTFTs were made of timestamps.

@@ -65,16 +65,18 @@ func (b *builder) slo() {
 	}
 	b.paragraph(plain(head),
 		Span{b.Sprintf("%s of %s", human.Count(s.Met), lang.Plural(b.Language, s.Met+s.Missed, "request")), Strong, tone},
-		plain(b.Sprintf(" (%s), missed by %s%s.", human.PercentOr(s.Share), human.Count(s.Missed-s.Unknown), b.incomplete())+b.unjudged()))
+		plain(b.Sprintf(" (%s), missed by %s%s.", human.PercentOr(s.Share), human.Count(s.Missed-s.Unknown), b.missed())+b.ratesJudged()+b.unjudged()))
 }
 
-// incomplete says how many requests missed the limits because they did not end well.
-func (b *builder) incomplete() string {
+// missed says why requests did not keep the limits.
+func (b *builder) missed() string {
 	var l []string
+	s := b.all.SLO
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{b.all.Failed, b.Text("failed")}, {b.all.Aborted, b.Text("aborted")}} {
+	}{{s.SlowStart, b.Text("slow start")}, {s.SlowStream, b.Text("slow stream")}, {s.LateBursts, b.Text("in one piece after the limit")},
+		{b.all.Failed, b.Text("failed")}, {b.all.Aborted, b.Text("aborted")}} {
 		if x.n > 0 {
 			l = append(l, b.Sprintf("%s %s", human.Count(x.n), x.what))
 		}
@@ -82,7 +84,22 @@ func (b *builder) incomplete() string {
 	if len(l) == 0 {
 		return ""
 	}
+	if s.Both > 0 {
+		l = append(l, b.Sprintf("%s of them both slow", human.Count(s.Both)))
+	}
 	return b.Sprintf(" (%s)", strings.Join(l, b.Text(", ")))
+}
+
+// ratesJudged says of how many requests a rate could be judged at all.
+func (b *builder) ratesJudged() string {
+	if b.r.Options.SLO.TPS <= 0 {
+		return ""
+	}
+	n := cleanCount(b.all)
+	if n == 0 {
+		return b.Text(" No request has a clean TPS, so none can miss the limit of TPS.")
+	}
+	return b.Sprintf(" Only the %s with a clean TPS can miss the limit of TPS.", lang.Plural(b.Language, n, "request"))
 }
 
 // unjudged tells of the requests of which nobody knows whether they kept the limits.

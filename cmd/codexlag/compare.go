@@ -124,7 +124,7 @@ func (c *compareCmd) options(zone *time.Location, gates []gate) (analyze.Options
 	}
 	slices.Sort(ps)
 	o.Percentiles = slices.Compact(ps)
-	o.Top, o.Mix, o.Language = 0, true, c.Lang
+	o.Top, o.Mix, o.Filters, o.Language = 0, true, c.filters(), c.Lang
 	o.By, err = dimensions(c.By)
 	return o, err
 }

@@ -10,6 +10,7 @@ const session = "testdata/codexhome/sessions/2026/09/14/rollout-2026-09-14T08-00
 
 func TestExplain(t *testing.T) {
 	golden(t, "explain-request.md", "explain", "testdata/quickstart/experiment-long-input.log:3")
+	golden(t, "explain-burst.md", "explain", "testdata/quickstart/gateway.log:36")
 	golden(t, "explain-request-of-a-turn.txt", "explain", "--format", "text", session+":120")
 	golden(t, "explain-turn.txt", "explain", "--format", "text", session+":134")
 }

@@ -253,7 +253,7 @@ func TestLimitsTellTheUnknownApart(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "met by **6 of 10 requests** (60.0 %), missed by 2 (1 failed). Not known of 2: "},
+		{nil, "met by **6 of 10 requests** (60.0 %), missed by 2 (1 slow start, 1 failed). Only the 7 requests with a clean TPS can miss the limit of TPS. Not known of 2: "},
 		{nil, "Of the 8 that can be judged, 75.0 % met the limits."},
 		{[]string{"--format", "html"}, "2 of 10 not known"},
 		{[]string{"--format", "csv"}, "overall,,slo_unknown,count,2,requests,10"},
@@ -377,6 +377,38 @@ func TestSplitIsWhole(t *testing.T) {
 	}
 	if whole := codexlag(t, "", "requests", "--format", "ndjson", "testdata/quickstart").stdout; parts != whole {
 		t.Error("the requests differ")
+	}
+}
+
+// A report tells which part of the logs it is about, an anonymous one without
+// the values that may be names.
+func TestFiltersAreTold(t *testing.T) {
+	args := []string{"--format", "json", "--since", "2026-11-01", "--model", "gpt-5.4*,gpt-5.2-codex", "--where", "label=long-input", "--where", "hour=08h,09h", "--timezone", "UTC", "testdata/quickstart"}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{args, `["--since 2026-11-01","--model gpt-5.4*,gpt-5.2-codex","--where label=long-input","--where hour=08h,09h"]`},
+		{append([]string{"--anonymize"}, args...), `["--since 2026-11-01","--model …","--where label=…","--where hour=…"]`},
+		{[]string{"--format", "json", "testdata/quickstart"}, `[]`},
+		{[]string{"compare", "--format", "json", "--until", "2026-11-30", "--at", "2026-11-24T10:00Z", "testdata/quickstart"}, `["--until 2026-11-30"]`},
+	} {
+		got := codexlag(t, "", c.args...)
+		var r struct {
+			Options struct{ Filters json.RawMessage }
+		}
+		if err := json.Unmarshal([]byte(got.stdout), &r); err != nil {
+			t.Fatal(err, got.stderr)
+		}
+		var b bytes.Buffer
+		if err := json.Compact(&b, r.Options.Filters); err != nil || b.String() != c.want {
+			t.Errorf("%q: filters %s (error %v), want %s", c.args, b.String(), err, c.want)
+		}
+	}
+	got := codexlag(t, "", append(args, "--format", "text")...)
+	want := "Only what passes these filters counts: --since 2026-11-01 --model gpt-5.4*,gpt-5.2-codex --where label=long-input --where hour=08h,09h. Files, bytes and lines are of all that was read."
+	if text := strings.Join(strings.Fields(got.stdout), " "); !strings.Contains(text, want) {
+		t.Errorf("lacks %q: %s%s", want, text, got.stderr)
 	}
 }
 

@@ -61,7 +61,7 @@ func (c *reportCmd) Run(env *environment) error {
 	if c.Top < 0 {
 		return usageError("--top: %d is negative", c.Top)
 	}
-	options.Top, options.Language = c.Top, c.Lang
+	options.Top, options.Filters, options.Language = c.Top, c.filters(), c.Lang
 	gate := -1.0
 	if c.SLOMin != "" {
 		if gate, err = parseShare("slo-min", c.SLOMin); err != nil {

@@ -27,7 +27,9 @@ type requestsCmd struct {
 
 // Help is the long text of codexlag requests --help.
 func (*requestsCmd) Help() string {
-	return `Times are UTC (RFC 3339) in csv and ndjson; codexlag schema request describes the fields.
+	return `The main fields of csv and ndjson: source (FILE:LINE), time (its end, UTC, RFC 3339), ttft_ms and ttft_quality,
+total_ms, decode_ms, tps, phase, status, and flags, with ";" between them in csv. Tokens are counts. What is not known
+or not defined is empty (null). codexlag schema request describes every field.
 
   codexlag requests --since today
   codexlag requests -o requests.csv logs/

@@ -158,6 +158,34 @@ func parsePercentiles(l []string) ([]float64, error) {
 	return slices.Compact(ps), nil
 }
 
+// filters writes the flags that leave something out, for reports to tell. The
+// values of an anonymous run, which may be names, are left out.
+func (f *inputFlags) filters() []string {
+	l := []string{}
+	add := func(flag, value string) {
+		if value != "" {
+			l = append(l, "--"+flag+" "+value)
+		}
+	}
+	add("since", f.Since)
+	add("until", f.Until)
+	names := func(flag, values string) {
+		if values != "" && f.Anonymize {
+			values = "…"
+		}
+		add(flag, values)
+	}
+	names("model", strings.Join(f.Model, ","))
+	names("session", strings.Join(f.Session, ","))
+	for _, w := range f.Where {
+		if key, _, ok := strings.Cut(w, "="); ok && f.Anonymize {
+			w = key + "=…"
+		}
+		add("where", w)
+	}
+	return l
+}
+
 // options makes the figures' options of the flags.
 func (f *figureFlags) options(l *time.Location) (analyze.Options, error) {
 	o := analyze.DefaultOptions()
