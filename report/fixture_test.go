@@ -88,7 +88,7 @@ func full() *analyze.Report {
 		Schema: analyze.Schema, Tool: analyze.Tool{Name: "codexlag", Version: "v1.0.0"},
 		Inputs: analyze.Inputs{Files: 5, Bytes: 48_213_990, Lines: 31_207, Formats: map[string]int{"rollout": 3, "request": 2, "trace": 0}, First: at(9, 0, 5), Last: at(17, 42, 11)},
 		Options: analyze.OptionsOut{MinTokens: 500, Percentiles: []float64{50, 90, 95, 99}, QuantileMethod: "linear (type 7)", Exact: true,
-			Timezone: "UTC", SLO: analyze.SLOLimits{TTFTms: 5000, TPS: 20}, By: []string{"model", "hour"}, Filters: []string{"--since -30d", "--where dir=a|b"}},
+			Timezone: "UTC", SLO: analyze.SLOLimits{TTFTms: 5000, TPS: 20}, By: []string{"model", "hour"}, Filters: []string{"--since -30d", "--session a|b"}},
 		Overall: all,
 		Groups: []analyze.Keyed{
 			{By: "model", Key: "gpt-5.1-codex", WaitingShare: p(0.864), Group: gpt},

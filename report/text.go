@@ -141,7 +141,12 @@ func (t *terminal) bars(x Bars) {
 
 // wrap writes running text, the first line after first, the others after rest.
 func (t *terminal) wrap(in Inline, first, rest string) {
-	line, used, prefix := first, width(first), width(first)
+	type piece struct {
+		chunk
+		style string
+		whole int // columns of it and of what must not be parted from it
+	}
+	var pieces []piece
 	space := false // before the next word
 	for _, s := range in {
 		style := toneANSI[s.Tone]
@@ -149,24 +154,32 @@ func (t *terminal) wrap(in Inline, first, rest string) {
 			style = ansiBold + style
 		}
 		for _, c := range chunks(t.clean(s.Text)) {
-			space = space || c.space
-			if c.text == "" {
-				continue
+			c.space = c.space || space
+			if space = c.text == "" && c.space; c.text != "" {
+				pieces = append(pieces, piece{c, style, width(c.text)})
 			}
-			n := width(c.text)
-			if space {
-				n++
-			}
-			switch {
-			case used == prefix || !space && !c.breaks:
-			case used+n > t.prose:
-				t.line(strings.TrimRight(line, " "))
-				line, used, prefix = rest, width(rest), width(rest)
-			case space:
-				line, used = line+" ", used+1
-			}
-			line, used, space = line+t.paint(c.text, style), used+width(c.text), false
 		}
+	}
+	for i := len(pieces) - 2; i >= 0; i-- {
+		if next := &pieces[i+1]; !next.space && !next.breaks {
+			pieces[i].whole += next.whole
+		}
+	}
+	line, used, prefix := first, width(first), width(first)
+	for _, c := range pieces {
+		n := c.whole
+		if c.space {
+			n++
+		}
+		switch {
+		case used == prefix || !c.space && !c.breaks:
+		case used+n > t.prose:
+			t.line(strings.TrimRight(line, " "))
+			line, used, prefix = rest, width(rest), width(rest)
+		case c.space:
+			line, used = line+" ", used+1
+		}
+		line, used = line+t.paint(c.text, c.style), used+width(c.text)
 	}
 	t.line(strings.TrimRight(line, " "))
 }
