@@ -29,6 +29,8 @@ type Collector struct {
 	slowest     []*Request
 	slowFloor   time.Duration // at least options.Top requests are known to have as much
 	unbounded   int           // requests since bound
+	plainBelow  uint32        // ms; rows with a smaller total may be plain
+	columns     rowColumns    // memory for plain rows
 	slowTurns   slowTurns
 	ranked      map[[2]*sample]rankCounts // against another collector; see FetchSplit
 	first, last time.Time
@@ -50,11 +52,7 @@ func (c *Collector) Add(r record.Record) {
 	case *record.Request:
 		c.addRequest(r)
 	case *record.Rows:
-		var q record.Request
-		for i := range r.List {
-			r.Request(i, &q)
-			c.addRequest(&q)
-		}
+		c.addRows(r)
 	case *record.Turn:
 		c.addTurn(r)
 	case *record.Dropped:
@@ -79,7 +77,12 @@ func (c *Collector) addRequest(r *record.Request) {
 	if m.hasTotal && r.Status != record.Warmup {
 		c.addSlow(r)
 	}
-	if c.unbounded++; c.unbounded == boundEvery {
+	c.counted(1)
+}
+
+// counted bounds the memory once in a while; n requests were added.
+func (c *Collector) counted(n int) {
+	if c.unbounded += n; c.unbounded >= boundEvery {
 		c.bound()
 	}
 }
@@ -90,6 +93,7 @@ const boundEvery = 1 << 16
 // bound lets sketches take over where there are more values than the exact limit.
 func (c *Collector) bound() {
 	c.unbounded = 0
+	c.setPlain()
 	c.overall.bound(c.options.ExactLimit)
 	for _, k := range c.groups {
 		for _, g := range k.groups {

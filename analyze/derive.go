@@ -125,12 +125,15 @@ func (m *metrics) rates(r *record.Request, o *Options) {
 		m.flags |= burstBit
 	}
 	m.clean = m.hasTPS && m.flags&unclean == 0
-	if m.hasTPS && r.HasReportedTPS {
-		d := math.Abs(r.ReportedTPS - m.tps)
-		if d > tpsMismatchShare*m.tps && d > tpsMismatchRate {
-			m.flags |= tpsMismatchBit
-		}
+	if m.hasTPS && r.HasReportedTPS && mismatched(r.ReportedTPS, m.tps) {
+		m.flags |= tpsMismatchBit
 	}
+}
+
+// mismatched reports whether a reported rate is another than the derived one.
+func mismatched(reported, tps float64) bool {
+	d := math.Abs(reported - tps)
+	return d > tpsMismatchShare*tps && d > tpsMismatchRate
 }
 
 func (m *metrics) limits(o *Options) {

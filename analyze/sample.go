@@ -2,7 +2,9 @@ package analyze
 
 import (
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/montanaflynn/stats"
@@ -66,6 +68,31 @@ func (s *sample) addCount(n int64) {
 		return
 	}
 	s.push(float64(n))
+}
+
+// addTabled adds whole numbers below tableSize to a sample that has a table.
+func (s *sample) addTabled(l []uint32) {
+	counts := s.table.flushed()
+	for _, v := range l {
+		counts[v&(tableSize-1)]++
+	}
+	s.tabled += len(l)
+}
+
+// addAll is add for each of the values.
+func (s *sample) addAll(l []float64) {
+	for len(l) > 0 {
+		room := cap(s.values) - len(s.values)
+		if !s.tooFine || s.sketch != nil || room == 0 {
+			s.add(l[0])
+			l = l[1:]
+			continue
+		}
+		n := min(room, len(l))
+		s.values = append(s.values, l[:n]...)
+		s.sorted, s.picked = false, nil
+		l = l[n:]
+	}
 }
 
 // A countTable counts whole numbers below tableSize. Memory of that size is slow
@@ -175,12 +202,23 @@ func (s *sample) settle() {
 	if s.sketch != nil || s.digest != nil {
 		return
 	}
-	whole := s.tabled
-	s.eachValue(func(v float64) {
-		if isTabled(v) {
-			whole++
+	parts := s.parts()
+	wholes := make([]int, len(parts))
+	eachPart(parts, func(i int, chunks [][]float64) {
+		n := 0
+		for _, c := range chunks {
+			for _, v := range c {
+				if isTabled(v) {
+					n++
+				}
+			}
 		}
+		wholes[i] = n
 	})
+	whole := s.tabled
+	for _, n := range wholes {
+		whole += n
+	}
 	switch big := s.n() >= tableFrom && 2*whole >= s.n(); {
 	case big && whole > s.tabled:
 		s.needTable()
@@ -311,16 +349,24 @@ func (s *sample) pick(ranks ...int) {
 // counts the values by narrow ranges, and sorts only the ranges that the ranks
 // fall into.
 func (s *sample) pickUnsorted(ranks []int) {
-	var counts rangeCounts
-	counts.make()
-	s.eachChunk(func(c []float64) {
-		for _, v := range c {
-			counts[rangeOf(v)]++
+	parts := s.parts()
+	counted := make([]rangeCounts, len(parts))
+	eachPart(parts, func(i int, chunks [][]float64) {
+		counted[i].make()
+		for _, c := range chunks {
+			for _, v := range c {
+				counted[i][rangeOf(v)]++
+			}
 		}
 	})
-	// before[r] is how many values lie below range r; -1 where none is wanted.
+	counts := counted[0]
+	for _, more := range counted[1:] {
+		for r, n := range more {
+			counts[r] += n
+		}
+	}
 	var wanted [ranges]bool
-	first := map[int]int{}
+	first := map[int]int{} // how many values lie below a wanted range
 	seen, next := 0, 0
 	for r, n := range counts {
 		for ; next < len(ranks) && ranks[next] < seen+int(n); next++ {
@@ -329,29 +375,57 @@ func (s *sample) pickUnsorted(ranks []int) {
 		}
 		seen += int(n)
 	}
-	found := map[int][]float64{}
-	s.eachChunk(func(c []float64) {
-		for _, v := range c {
-			if r := rangeOf(v); wanted[r] {
-				found[r] = append(found[r], v)
+	found := make([]map[int][]float64, len(parts))
+	eachPart(parts, func(i int, chunks [][]float64) {
+		found[i] = map[int][]float64{}
+		for _, c := range chunks {
+			for _, v := range c {
+				if r := rangeOf(v); wanted[r] {
+					found[i][r] = append(found[i][r], v)
+				}
 			}
 		}
 	})
-	for r, x := range found {
+	for r, below := range first {
+		var x []float64
+		for i := range found {
+			x = append(x, found[i][r]...)
+		}
 		sortFloats(x)
 		for _, k := range ranks {
-			if i := k - first[r]; i >= 0 && i < len(x) {
+			if i := k - below; i >= 0 && i < len(x) {
 				s.picked[k] = x[i]
 			}
 		}
 	}
 }
 
-func (s *sample) eachChunk(f func([]float64)) {
-	for _, c := range s.chunks {
-		f(c)
+// parts divides the values that are kept one by one, where they are many, for
+// several cores to look at.
+func (s *sample) parts() [][][]float64 {
+	chunks := append(s.chunks[:len(s.chunks):len(s.chunks)], s.values)
+	n := 1
+	if s.listed() >= manyValues {
+		n = min(runtime.GOMAXPROCS(0), len(chunks))
 	}
-	f(s.values)
+	parts := make([][][]float64, 0, n)
+	for i := range n {
+		parts = append(parts, chunks[i*len(chunks)/n:(i+1)*len(chunks)/n])
+	}
+	return parts
+}
+
+// manyValues are worth more than one core.
+const manyValues = 1 << 18
+
+// eachPart calls f for the parts, of several at the same time.
+func eachPart(parts [][][]float64, f func(i int, chunks [][]float64)) {
+	var work sync.WaitGroup
+	for i := 1; i < len(parts); i++ {
+		work.Go(func() { f(i, parts[i]) })
+	}
+	f(0, parts[0])
+	work.Wait()
 }
 
 // at returns the order statistic of rank k, from 0.
@@ -441,16 +515,27 @@ func (s *sample) moments(d *Dist) {
 			whole += float64(v) * float64(n)
 		}
 	}
-	s.eachChunk(func(c []float64) {
-		for _, v := range c {
-			total.add(v)
-			if v < d.Min {
-				d.Min = v
+	parts := s.parts()
+	var mu sync.Mutex
+	eachPart(parts, func(_ int, chunks [][]float64) {
+		var even, odd exactSum
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, c := range chunks {
+			for _, v := range c {
+				if v < low {
+					low = v
+				}
+				if v > high {
+					high = v
+				}
 			}
-			if v > d.Max {
-				d.Max = v
-			}
+			even.addAll(c, &odd)
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		seen(low, high)
+		total.merge(&even)
+		total.merge(&odd)
 	})
 	if s.sketch != nil && s.sketch.n > 0 {
 		total.merge(&s.sketch.total)
@@ -469,10 +554,21 @@ func (s *sample) moments(d *Dist) {
 			of += float64(n) * (float64(v) - d.Mean) * (float64(v) - d.Mean)
 		}
 	}
-	s.eachChunk(func(c []float64) {
-		for _, v := range c {
-			squares.add((v - d.Mean) * (v - d.Mean))
+	eachPart(parts, func(_ int, chunks [][]float64) {
+		var even, odd exactSum
+		var apart [256]float64
+		for _, c := range chunks {
+			for l := range slices.Chunk(c, len(apart)) {
+				for i, v := range l {
+					apart[i] = (v - d.Mean) * (v - d.Mean)
+				}
+				even.addAll(apart[:len(l)], &odd)
+			}
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		squares.merge(&even)
+		squares.merge(&odd)
 	})
 	if k := s.sketch; k != nil && k.n > 0 { // Σ(v−m)² = Σv² − 2mΣv + nm²
 		of += max(0, k.squares.float()-2*d.Mean*k.total.float()+float64(k.n)*d.Mean*d.Mean)

@@ -40,6 +40,19 @@ func (e *exactSum) add(v float64) {
 	e[exponent&(1<<11-1)].add(int64(digits))
 }
 
+// addAll is add for each of the numbers. Two sums take turns, so that one
+// addition need not wait for the one before.
+func (e *exactSum) addAll(l []float64, other *exactSum) {
+	for len(l) >= 2 {
+		e.add(l[0])
+		other.add(l[1])
+		l = l[2:]
+	}
+	for _, v := range l {
+		e.add(v)
+	}
+}
+
 func (e *exactSum) merge(o *exactSum) {
 	for i := range o {
 		e[i].merge(o[i])

@@ -123,6 +123,19 @@ func (t *totalTable) add(r splitRow) {
 	t.file(&r)
 }
 
+// addWhole adds requests that have a cell: totals and TTFTs in whole ms, the
+// totals below tableSize, and tokens.
+func (t *totalTable) addWhole(total, ttft, tokens []uint32) {
+	t.count += len(total)
+	cells := t.cells.flushed()
+	for i, ms := range total {
+		c := &cells[ms&(tableSize-1)]
+		c.n++
+		c.ttft += 1000 * uint64(ttft[i])
+		c.tokens += uint64(tokens[i])
+	}
+}
+
 // tabulate moves the rows that have a cell there.
 func (t *totalTable) tabulate() {
 	if t.cells == nil {
