@@ -316,10 +316,7 @@ func (s *rowScanner) object() bool {
 // quoted reads the value of a member that is a string.
 func (s *rowScanner) quoted(k field) bool {
 	v := s.text[s.i+1:]
-	n := 0
-	for n < len(v) && class[v[n]]&textByte != 0 {
-		n++
-	}
+	n := plainText(v)
 	if n >= len(v)-1 || v[n] != '"' {
 		return false
 	}
@@ -335,6 +332,24 @@ func (s *rowScanner) quoted(k field) bool {
 		return nameEnd(v) == len(v) && s.model(v)
 	}
 	return false
+}
+
+// plainText returns how many bytes at the start of v stand for themselves in a
+// JSON string. Of eight bytes at once the first that does not is found by the
+// borrow that it makes.
+func plainText(v []byte) (n int) {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for ; n+8 <= len(v); n += 8 {
+		x := binary.LittleEndian.Uint64(v[n:])
+		quote, escape := x^'"'*ones, x^'\\'*ones
+		if special := ((quote-ones)&^quote | (escape-ones)&^escape | (x-' '*ones)&^x) & tops; special != 0 {
+			return n + bits.TrailingZeros64(special)/8
+		}
+	}
+	for n < len(v) && class[v[n]]&textByte != 0 {
+		n++
+	}
+	return n
 }
 
 // usualKey recognises the keys that nearly every object has, up to the quote that
@@ -388,12 +403,18 @@ var (
 // a few decimals.
 func (s *rowScanner) number(k field) bool {
 	t, i := s.text, s.i
-	n := uint64(0)
-	for i < len(t) && isDigit(t[i]) {
-		n = n*10 + uint64(t[i]-'0')
-		i++
+	n, digits := uint64(0), 0
+	if i+8 <= len(t) {
+		n, digits = wholeNumber(t[i:])
+		i += digits
 	}
-	digits := i - s.i
+	if digits == 0 {
+		for i < len(t) && isDigit(t[i]) {
+			n = n*10 + uint64(t[i]-'0')
+			i++
+		}
+		digits = i - s.i
+	}
 	if digits == 0 || digits > 9 || digits > 1 && t[s.i] == '0' {
 		return false
 	}

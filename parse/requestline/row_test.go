@@ -123,6 +123,21 @@ func TestWholeNumber(t *testing.T) {
 	}
 }
 
+func TestPlainText(t *testing.T) {
+	for c := range 256 {
+		for n := range 20 {
+			text := []byte(strings.Repeat("é-~ ", 6))
+			want := len(text)
+			if text[n] = byte(c); c < ' ' || c == '"' || c == '\\' {
+				want = n
+			}
+			if got := plainText(text); got != want {
+				t.Fatalf("%q: %d, want %d", text, got, want)
+			}
+		}
+	}
+}
+
 func BenchmarkRow(b *testing.B) {
 	for _, s := range []string{rowLines[0], rowLines[3], rowLines[6]} {
 		b.Run(s[:9], func(b *testing.B) {
