@@ -207,6 +207,7 @@ func TestCompareVerdicts(t *testing.T) {
 		{"faster decode, twice the total by chance", append(steps(4, 900, 1100, 20_000, 1000), steps(3, 900, 1100, 80_000, 4000)...), append(steps(3, 900, 1100, 18_000, 1000), steps(4, 900, 1100, 72_000, 4000)...),
 			Unchanged, Better, Unsure, Unsure, "After streams faster, but no difference in the total could be shown: decode rate p50 50.0 tok/s → 55.6 tok/s (+11 %, p<0.001, n=7+7); total: no difference shown (~), p50 21.1 s → 72.9 s (+245 %, p=0.318, n=7+7) can be chance"},
 		{"longer answers", base, steps(40, 900, 1100, 40_000, 2000), Unchanged, Unchanged, Worse, More, "The answers differ in length"},
+		{"sides of unlike size", base, steps(30, 1400, 1600, 20_000, 1000), Worse, Unchanged, Small, Unchanged, "(+50 %, p<0.001, n=40+30)"},
 		{"few and unsure", steps(5, 900, 1500, 20_000, 1000), steps(5, 1000, 1700, 20_000, 1000), Unsure, Noise, Unchanged, Unchanged, "TTFT: no difference shown (~), p50 1.20 s → 1.35 s (+12 %, p=0.460, n=5+5) can be chance"},
 		{"too few", steps(3, 900, 1100, 20_000, 1000), base, TooFew, TooFew, TooFew, TooFew, "Not enough samples to compare (4 on each side needed): total: not enough samples (n=3+40); TTFT: not enough samples (n=3+40)"},
 		{"no TTFT at all", []*record.Request{line(-1, 5000, 10)}, []*record.Request{line(-1, 5000, 10)}, TooFew, TooFew, TooFew, TooFew, "total: not enough samples (n=1+1)."},
@@ -221,6 +222,9 @@ func TestCompareVerdicts(t *testing.T) {
 			}
 			if !strings.Contains(r.Sentence, c.sentence) {
 				t.Errorf("sentence %q lacks %q", r.Sentence, c.sentence)
+			}
+			if differ := (c.output == More || c.output == Fewer) && r.Overall.Total.Verdict == Worse; differ != strings.Contains(r.Sentence, "differ in length") {
+				t.Errorf("sentence %q", r.Sentence)
 			}
 		})
 	}
@@ -413,6 +417,12 @@ func TestCompareDoubts(t *testing.T) {
 	}
 	failed := line(-1, 1000, 0)
 	failed.Status = record.Failed
+	aborted := *failed
+	aborted.Status = record.Aborted
+	// One failed, one aborted: neither makes up for the other.
+	if c := compared(estimated, append(slices.Clone(estimated), failed, &aborted)); !strings.Contains(strings.Join(c.Doubts, " "), "0 of 10 before, 2 of 12 after") {
+		t.Errorf("doubts %q", c.Doubts)
+	}
 	c := compared(lines(rand.New(rand.NewPCG(9, 10)), 10, 1000, 0.3), append(estimated, failed))
 	all := strings.Join(c.Doubts, "\n")
 	for _, want := range []string{"0 % are estimated from timestamps before, 100 % after", "0 of 10 before, 1 of 11 after"} {

@@ -56,6 +56,12 @@ func TestCommonCeiling(t *testing.T) {
 		{name: "not together", records: slices.Concat(below, ending(4, 60, 2, record.Failed))},
 		{name: "not far above the rest", records: slices.Concat(below, ending(4, 23, 0.01, record.Failed))},
 		{name: "too few below", records: slices.Concat(below[:9], ending(4, 60, 0.1, record.Failed))},
+		{name: "one too near below", records: slices.Concat(below, ending(3, 60, 0.1, record.Failed), ending(1, 57.1, 0, record.OK))},
+		{name: "one far enough below", records: slices.Concat(below, ending(3, 60, 0.1, record.Failed), ending(1, 56.9, 0, record.OK)), want: SeverityWarn},
+		{name: "one that is just among them", records: slices.Concat(below, ending(2, 60, 0.1, record.Failed), ending(1, 59.41, 0, record.Failed)), want: SeverityWarn},
+		{name: "one that is just not", records: slices.Concat(below, ending(2, 60, 0.1, record.Failed), ending(1, 59.39, 0, record.Failed))},
+		{name: "just twice as long as most", records: slices.Concat(requests("ok.log", 40, func(_ int, r *record.Request) { r.Total = seconds(30) }), ending(3, 60, 0.1, record.Failed)), want: SeverityWarn},
+		{name: "just not twice as long", records: slices.Concat(requests("ok.log", 40, func(_ int, r *record.Request) { r.Total = seconds(30.01) }), ending(3, 60, 0.1, record.Failed))},
 		{name: "warm-ups don't count", records: slices.Concat(below, ending(4, 60, 0.1, record.Warmup))},
 	})
 }

@@ -54,6 +54,32 @@ func TestChangePoint(t *testing.T) {
 			}
 			return 1, 50
 		})},
+		{name: "shorter prompts", records: spread(300, func(i int, r *record.Request) (float64, float64) {
+			if r.Input = record.Count(40_000); i >= 150 {
+				r.Input = record.Count(1000)
+				return 1, 50
+			}
+			return 4, 50
+		})},
+		{name: "longer prompts, of which half after tell none", records: spread(300, func(i int, r *record.Request) (float64, float64) {
+			if r.Input = record.Count(1000); i >= 150 {
+				if r.Input = record.Count(40_000); i%2 == 0 {
+					r.Input = record.Tokens{}
+				}
+				return 4, 50
+			}
+			return 1, 50
+		})},
+		{name: "sooner for prompts of all sizes", records: spread(300, func(i int, r *record.Request) (float64, float64) {
+			ttft := 1.0
+			if r.Input = record.Count(1000); i%2 == 0 {
+				r.Input, ttft = record.Count(40_000), 1.5
+			}
+			if i < 150 {
+				ttft *= 2
+			}
+			return ttft, 50
+		}), want: SeverityInfo},
 		{name: "later for prompts of all sizes", records: spread(300, func(i int, r *record.Request) (float64, float64) {
 			ttft := 1.0
 			if r.Input = record.Count(1000); i%2 == 0 {
@@ -140,6 +166,14 @@ func TestSlowHoursWhereTheUserIs(t *testing.T) {
 }
 
 // The one-pass search finds what trying every split finds.
+// Equal values share the mean of their ranks.
+func TestRanks(t *testing.T) {
+	s := &series{v: []float64{3, 1, 3, 2, 3}, order: []int{1, 3, 0, 2, 4}}
+	if ranks, ties := s.ranks(); !slices.Equal(ranks, []float64{4, 1, 4, 2, 4}) || ties != 24 {
+		t.Errorf("ranks %v, ties %v", ranks, ties)
+	}
+}
+
 func TestBestSplit(t *testing.T) {
 	random := noise(2)
 	for range 20 {

@@ -248,6 +248,80 @@ func TestNoFindingsInNoise(t *testing.T) {
 	}
 }
 
+// A figure that a request does not have is in no finding.
+func TestRowFigures(t *testing.T) {
+	good := figures{ttft: 1_000_000, total: 11_000_000, decodeTokens: 500}
+	with := func(change func(*figures)) *row {
+		f := good
+		change(&f)
+		return &row{stored: &stored{figures: f}}
+	}
+	for _, c := range []struct {
+		name                  string
+		row                   *row
+		start, stream, steady bool
+	}{
+		{"all", with(func(*figures) {}), true, true, true},
+		{"failed", with(func(f *figures) { f.status = record.Failed }), false, false, false},
+		{"no TTFT", with(func(f *figures) { f.ttft = -1 }), false, false, false},
+		{"no total", with(func(f *figures) { f.total = -1 }), true, false, false},
+		{"no decode", with(func(f *figures) { f.total = f.ttft }), true, false, false},
+		{"no tokens", with(func(f *figures) { f.decodeTokens = 0 }), true, false, false},
+		{"a burst", with(func(f *figures) { f.flags = burstBit }), false, false, false},
+		{"a short decode", with(func(f *figures) { f.flags = shortDecodeBit }), true, true, false},
+		{"few tokens", with(func(f *figures) { f.decodeTokens = minSteady - 1 }), true, true, false},
+		{"just enough tokens", with(func(f *figures) { f.decodeTokens = minSteady }), true, true, true},
+	} {
+		ms, start := c.row.firstToken()
+		tps, clean, stream := c.row.streamRate()
+		rate, steady := c.row.steadyRate()
+		if start != c.start || stream != c.stream || steady != c.steady {
+			t.Errorf("%s: start %v, stream %v, steady %v", c.name, start, stream, steady)
+		}
+		if start && ms != 1000 || !start && ms != 0 || !stream && (tps != 0 || clean || rate != 0) {
+			t.Errorf("%s: %v ms, %v tok/s, clean %v", c.name, ms, tps, clean)
+		}
+	}
+}
+
+// Of findings that are as serious the one comes first that more of the waiting
+// is about: the stakes are all in µs.
+func TestStakes(t *testing.T) {
+	long := func(_ int, r *record.Request) { r.Output = record.Count(5000); rateOf(r, 50) }
+	for _, c := range []struct {
+		rule    func(*facts) []found
+		records []record.Record
+		model   *PrefillModel
+		want    int64
+	}{
+		{longOutput, slices.Concat(requests("a", 36, nil), requests("b", 4, long)), nil, 4 * 90_000_000},
+		{overheadBound, requests("a", 40, func(i int, r *record.Request) { r.Input = record.Count(int64(1000 + 200*i)); start(r, 4) }), &PrefillModel{Requests: 40, Overhead: 4000, Explained: 0.9}, 40 * 4_000_000},
+		{toolsDominate, turns(12, 70), nil, 12 * 70_000_000},
+		{cacheMisses, slices.Concat(cachedAs("hit", 20, 9_500, 1), cachedAs("miss", 12, 0, 3)), nil, 12 * 2_000_000},
+	} {
+		collector := NewCollector(DefaultOptions())
+		for _, r := range c.records {
+			collector.Add(r)
+		}
+		r := collector.Report(Tool{}, Inputs{})
+		if c.model != nil {
+			r.Overall.PrefillModel = c.model
+		}
+		got := c.rule(collector.facts(r))
+		if len(got) != 1 || got[0].stake != c.want {
+			t.Errorf("%v: want a stake of %d", got, c.want)
+		}
+	}
+}
+
+// cachedAs are requests of 10,000 prompt tokens.
+func cachedAs(file string, n int, cached int64, ttft float64) []record.Record {
+	return requests(file, n, func(_ int, r *record.Request) {
+		r.Input, r.Cached = record.Count(10_000), record.Count(cached)
+		start(r, ttft)
+	})
+}
+
 func BenchmarkFindings(b *testing.B) {
 	c := NewCollector(DefaultOptions())
 	random := noise(1)

@@ -143,7 +143,7 @@ func TestWindowsForget(t *testing.T) {
 			t.Errorf("after %v: %d and %d requests, want %d and %d", x.after, a, b, x.minutes, x.inHour)
 		}
 	}
-	if !w.Empty() || w.Figures(start, time.Hour).TTFT != nil {
+	if f := w.Figures(start, time.Hour); !w.Empty() || f.TTFT != nil || f.InFlight != nil {
 		t.Error("not empty at last")
 	}
 }
@@ -163,6 +163,19 @@ func TestWindowsTellWhatWasInFlight(t *testing.T) {
 	}
 }
 
+// The TTFT of a request that failed is in no figure.
+func TestRecentAreCompleted(t *testing.T) {
+	o := DefaultOptions()
+	now := time.Date(2026, 9, 10, 9, 0, 0, 0, time.UTC)
+	w := NewWindows(&o, time.Hour)
+	for i, status := range []record.Status{record.OK, record.Failed, record.Aborted, record.Warmup} {
+		w.Add(&record.Request{End: now.Add(-time.Minute), Status: status, TTFT: time.Duration(i+1) * time.Second, Quality: record.Measured, Total: time.Minute}, now, true)
+	}
+	if got := w.Recent(9); !reflect.DeepEqual(got, []float64{1000}) {
+		t.Errorf("recent %v", got)
+	}
+}
+
 func TestWindowsAreBounded(t *testing.T) {
 	o := DefaultOptions()
 	now := time.Date(2026, 9, 10, 9, 0, 0, 0, time.UTC)
@@ -174,6 +187,9 @@ func TestWindowsAreBounded(t *testing.T) {
 	}
 	if len(w.requests) > maxLive || len(w.turns) > maxLive {
 		t.Errorf("keeps %d requests and %d turns", len(w.requests), len(w.turns))
+	}
+	if first := w.requests[0].end; !first.After(w.cut) {
+		t.Errorf("keeps one that ended at %v, the cut is at %v", first, w.cut)
 	}
 	if f := w.Figures(now, time.Hour); !f.Cut || f.Requests == 0 {
 		t.Errorf("does not say that it is cut: %+v", f)
