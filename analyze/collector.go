@@ -93,7 +93,6 @@ const boundEvery = 1 << 16
 // bound lets sketches take over where there are more values than the exact limit.
 func (c *Collector) bound() {
 	c.unbounded = 0
-	c.setPlain()
 	c.overall.bound(c.options.ExactLimit)
 	for _, k := range c.groups {
 		for _, g := range k.groups {

@@ -11,6 +11,7 @@ import (
 // millions of them and most have nothing special, so those are added up figure
 // by figure, without a request of each.
 func (c *Collector) addRows(l *record.Rows) {
+	c.setPlain()
 	p := plainRows{columns: &c.columns, options: &c.options}
 	p.columns.clear()
 	fileHash := record.HashFile(l.File)
@@ -38,7 +39,7 @@ func (c *Collector) plain(w *record.Row) bool {
 	return w.Total < c.plainBelow && w.TTFT < w.Total && w.Output-1 < tableSize-1
 }
 
-// setPlain finds out which rows are plain from now on.
+// setPlain finds out which rows are plain, until there is a report.
 func (c *Collector) setPlain() {
 	c.plainBelow = 0
 	g := &c.overall

@@ -233,6 +233,79 @@ func TestRowsAreRequests(t *testing.T) {
 	}
 }
 
+// So many rows that figures are tables, and the plain ones are added up without
+// a request of each: the report is the same, however they are divided.
+func TestManyRowsAreRequests(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	var all []record.Row
+	for i := range uint32(90_000) {
+		w := record.Row{Line: i, TTFT: 50 + r.Uint32N(12_000), Output: r.Uint32N(1500), Rate: -1, Model: uint16(i % 3)}
+		w.Total = w.TTFT + 1 + r.Uint32N(60_000)
+		switch r.IntN(40) {
+		case 0:
+			w.Total = w.TTFT
+		case 1:
+			w.TTFT, w.Total = w.Total+1, max(1, w.TTFT)
+		case 2:
+			w.Total = w.TTFT + r.Uint32N(3) + 1 // maybe a burst
+		case 3:
+			w.Total += tableSize
+		case 4:
+			w.Output = tableSize - 2 + r.Uint32N(4)
+		case 5:
+			w.Total = tableSize - 2 + r.Uint32N(4)
+		case 6:
+			w.TTFT = 5000 + r.Uint32N(2) // the limit, and just beyond
+		case 7:
+			w.Total = w.TTFT + 499 + r.Uint32N(2)
+		case 8:
+			w.Output = 499 + r.Uint32N(2)
+		}
+		if r.IntN(2) == 0 {
+			w.Rate = float64(w.Output) / (float64(w.Total) / 1000) * (0.9 + 0.6*r.Float64())
+		}
+		if w.HasEnd = r.IntN(3) > 0; w.HasEnd {
+			w.Seconds, w.Nanoseconds = 1_700_000_000+int64(r.IntN(1_000_000)), uint32(r.IntN(1_000_000_000))
+		}
+		all = append(all, w)
+	}
+	for _, c := range []struct {
+		name    string
+		options func(*Options)
+	}{
+		{"as usual", func(*Options) {}},
+		{"no list of the slowest", func(o *Options) { o.Top = 0 }},
+		{"limits in between", func(o *Options) { o.SLO = SLOTarget{TTFT: 2500500 * time.Microsecond, TPS: 33.3}; o.MinTokens = 1 }},
+		{"with sketches", func(o *Options) { o.ExactLimit = 40_000 }},
+		{"by model", func(o *Options) { o.By = []Dimension{byModel} }},
+	} {
+		o := DefaultOptions()
+		c.options(&o)
+		a, b := NewCollector(o), NewCollector(o)
+		for i := 0; i < len(all); {
+			n := min(1+r.IntN(9000), len(all)-i)
+			rows := record.Rows{Pos: record.Pos{File: "a.log", Line: 7}, Models: []string{"m", "n"}, List: all[i : i+n]}
+			a.Add(&rows)
+			for k := range rows.List {
+				q := new(record.Request)
+				rows.Request(k, q)
+				b.Add(q)
+			}
+			if i += n; i < 50_000 && i > 40_000 { // a report in between changes nothing
+				a.Report(Tool{}, Inputs{})
+			}
+		}
+		if plain := a.plainBelow > 0; plain != (len(o.By) == 0) {
+			t.Errorf("%s: plain rows %v", c.name, plain)
+		}
+		got, _ := json.Marshal(a.Report(Tool{}, Inputs{}))
+		want, _ := json.Marshal(b.Report(Tool{}, Inputs{}))
+		if string(got) != string(want) {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, want)
+		}
+	}
+}
+
 func BenchmarkCollector(b *testing.B) {
 	o := DefaultOptions()
 	for name, by := range map[string][]Dimension{"overall": nil, "by model": {"model"}} {
