@@ -291,6 +291,47 @@ func TestCompareMixes(t *testing.T) {
 	}
 }
 
+// The mix lists the models with most requests first, and its sentence those
+// that moved most.
+func TestMixOfManyModels(t *testing.T) {
+	var before, after []*record.Request
+	add := func(model string, n, m int) {
+		for i := range n + m {
+			r := line(1000, 21_000, 1000)
+			r.Model = model
+			if i < n {
+				before = append(before, r)
+			} else {
+				after = append(after, r)
+			}
+		}
+	}
+	add("e", 50, 50)
+	add("d", 20, 10)
+	add("c", 10, 25)
+	add("b", 16, 11)
+	add("a", 4, 4)
+	c := compared(before, after)
+	near(t, "moved", c.Mix.Moved, 0.15)
+	var order string
+	for _, m := range c.Mix.Models {
+		order += m.Model
+	}
+	if order != "ecdba" {
+		t.Errorf("models in the order %s", order)
+	}
+	if want := "c 10.0 % → 25.0 %, d 20.0 % → 10.0 %, b 16.0 % → 11.0 % of the requests."; !strings.Contains(c.Doubts[0], want) {
+		t.Errorf("%q lacks %q", c.Doubts[0], want)
+	}
+	// Half as much is no other mix, and nobody is told of it.
+	before, after = nil, nil
+	add("a", 91, 100)
+	add("b", 9, 0)
+	if c := compared(before, after); c.Mix.differs() || strings.Contains(strings.Join(c.Doubts, " "), "mix") {
+		t.Errorf("%+v, doubts %q", c.Mix, c.Doubts)
+	}
+}
+
 // Requests that did not complete are in no figure and in no mix.
 func TestMixIsOfCompletedRequests(t *testing.T) {
 	var before, after []*record.Request

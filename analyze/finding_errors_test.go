@@ -25,6 +25,8 @@ func TestFailures(t *testing.T) {
 		{"http_429", findingCase{name: "many", records: slices.Concat(ok(95), bad(5, 429, "")), want: SeverityBad}},
 		{"http_5xx", findingCase{name: "several statuses", records: slices.Concat(ok(96), bad(1, 500, ""), requests("b2.log", 2, func(_ int, r *record.Request) { failed(r, 503, "") })),
 			want: SeverityWarn, says: []string{"3 of 99", "503 (2×), 500 (1×)"}}},
+		{"http_5xx", findingCase{name: "failures alone", records: slices.Concat(ok(96), bad(4, 503, ""), bad(1, 600, ""), requests("r", 3, func(_ int, r *record.Request) { r.Error.HTTPStatus = 502 })),
+			want: SeverityWarn, says: []string{"4 of 104", "HTTP 503 (4×)"}, silent: []string{"502", "600"}}},
 		{"http_5xx", findingCase{name: "a client's fault", records: bad(5, 499, "")}},
 		{"timeouts", findingCase{name: "by kind", records: slices.Concat(ok(99), bad(1, 0, record.ErrTimeout)), want: SeverityWarn, says: []string{"1 of 100", "11.0 s of waiting"}}},
 		{"timeouts", findingCase{name: "by status", records: slices.Concat(ok(9), bad(1, 408, "")), want: SeverityBad}},
@@ -33,6 +35,8 @@ func TestFailures(t *testing.T) {
 		{"dropped_streams", findingCase{name: "another error", records: slices.Concat(ok(99), bad(1, 0, record.ErrOther))}},
 		{"dropped_streams", findingCase{name: "retries, too few to compare", records: slices.Concat(ok(20), requests("r", 3, func(i int, r *record.Request) { r.Retries = i + 1; start(r, 20) })),
 			want: SeverityInfo, says: []string{"6 failed attempts before the attempt that worked, in 3 requests"}}},
+		{"dropped_streams", findingCase{name: "retries that may cost by chance", records: slices.Concat(requests("ok.log", 20, func(i int, r *record.Request) { start(r, float64(1+9*(i%2))) }),
+			requests("r", 5, func(i int, r *record.Request) { r.Retries = 1; start(r, float64(1+9*((i+1)%2))) })), want: SeverityInfo}},
 		{"dropped_streams", findingCase{name: "retries that cost", records: slices.Concat(ok(20), requests("r", 6, func(_ int, r *record.Request) { r.Retries = 1; start(r, 4) })),
 			want: SeverityWarn, says: []string{"TTFT p50 is 4.00 s with retries (n=6) and 1.00 s without (n=20)"}}},
 	} {

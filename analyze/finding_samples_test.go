@@ -34,6 +34,10 @@ func TestNoFirstToken(t *testing.T) {
 		{name: "half", records: at(10, 5, record.None)},
 		{name: "only bounds", records: at(10, 10, record.Bound), inputs: formats(map[string]int{"rollout": 1, "request": 0}), want: SeverityWarn, says: []string{"for 10 an upper limit", "For Codex"}},
 		{name: "request lines", records: at(10, 10, record.None), inputs: formats(map[string]int{"request": 1}), want: SeverityWarn, says: []string{"In request lines"}},
+		{name: "logs of both kinds", records: at(10, 10, record.None), inputs: formats(map[string]int{"request": 1, "rollout": 2}), want: SeverityWarn, says: []string{"In request lines", "For Codex"}},
+		{name: "what is no log asks for nothing", records: at(10, 10, record.None), inputs: formats(map[string]int{"request": 1, "unknown": 2, "trace": 0}), want: SeverityWarn, says: []string{"In request lines"}, silent: []string{"For Codex"}},
+		{name: "logs of Codex alone", records: at(10, 10, record.None), inputs: formats(map[string]int{"request": 0, "trace": 2}), want: SeverityWarn, says: []string{"For Codex"}, silent: []string{"In request lines"}},
+		{name: "a model splits them", records: withModel(), want: SeverityInfo},
 		{name: "failed ones are not asked", records: requests("a", 10, func(_ int, r *record.Request) { failed(r, 500, "") })},
 	})
 	o := findingCase{records: at(10, 10, record.None), inputs: formats(map[string]int{"request": 1})}
@@ -79,4 +83,12 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("no words for %s", why)
 		}
 	}
+}
+
+// withModel are requests without a TTFT that a model splits.
+func withModel() (l []record.Record) {
+	for _, r := range (truth{500, 5000, 60}).requests("m", 200, 1) {
+		l = append(l, r)
+	}
+	return l
 }

@@ -65,6 +65,7 @@ type findingCase struct {
 	model   *PrefillModel // stands in for the fitted one
 	want    string        // the severity, "inconclusive", or "" for no finding
 	says    []string      // in title, evidence and advice
+	silent  []string      // not in them
 
 	language lang.Language
 }
@@ -145,6 +146,11 @@ func (c *findingCase) check(t *testing.T, id string, l []Finding) {
 	for _, s := range c.says {
 		if !strings.Contains(all, s) {
 			t.Errorf("does not say %q:\n%s", s, all)
+		}
+	}
+	for _, s := range c.silent {
+		if strings.Contains(all, s) {
+			t.Errorf("says %q:\n%s", s, all)
 		}
 	}
 }
@@ -297,6 +303,11 @@ func TestStakes(t *testing.T) {
 		{longOutput, slices.Concat(requests("a", 36, nil), requests("b", 4, long)), nil, 4 * 90_000_000},
 		{overheadBound, requests("a", 40, func(i int, r *record.Request) { r.Input = record.Count(int64(1000 + 200*i)); start(r, 4) }), &PrefillModel{Requests: 40, Overhead: 4000, Explained: 0.9}, 40 * 4_000_000},
 		{toolsDominate, turns(12, 70), nil, 12 * 70_000_000},
+		{contention, slices.Concat(crowd(5, 25), requests("alone", 16, func(i int, r *record.Request) { r.End = midnight.Add(seconds(float64(i)*3600 + 1800)) })), nil, 20 * 10_000_000},
+		{slowStream, slices.Concat(requests("a", 9, func(_ int, r *record.Request) { rateOf(r, 10) }), requests("b", 7, func(_ int, r *record.Request) { r.Model = "b"; rateOf(r, 5) }), requests("c", 30, func(_ int, r *record.Request) { r.Model = "c" })),
+			nil, 9*50_000_000 + 7*100_000_000},
+		{droppedStreams, slices.Concat(requests("ok", 20, nil), requests("r", 6, func(_ int, r *record.Request) { r.Retries = 1; start(r, 4) })), nil, 6 * 4_000_000},
+		{cacheMisses, session("s", 12, nil, 3, 6, 9), nil, 3 * 1_000_000},
 		{cacheMisses, slices.Concat(cachedAs("hit", 20, 9_500, 1), cachedAs("miss", 12, 0, 3)), nil, 12 * 2_000_000},
 	} {
 		collector := NewCollector(DefaultOptions())
@@ -312,6 +323,15 @@ func TestStakes(t *testing.T) {
 			t.Errorf("%v: want a stake of %d", got, c.want)
 		}
 	}
+}
+
+// crowd are groups of four requests that start together.
+func crowd(groups int, tps float64) []record.Record {
+	return requests("crowd", 4*groups, func(i int, r *record.Request) {
+		rateOf(r, tps)
+		r.Start = midnight.Add(seconds(float64(i/4) * 3600))
+		r.End = r.Start.Add(r.Total)
+	})
 }
 
 // cachedAs are requests of 10,000 prompt tokens.

@@ -46,6 +46,8 @@ func TestHeadline(t *testing.T) {
 	}
 	failed, aborted := line(-1, 90, -1), line(-1, 90, -1)
 	failed.Status, aborted.Status = record.Failed, record.Aborted
+	warmup := line(900, 1000, 0)
+	warmup.Status = record.Warmup
 	decoded, unsplit := line(1000, 21_000, 600), line(-1, 20_000, 600)
 	for _, c := range []struct {
 		name    string
@@ -96,6 +98,10 @@ func TestHeadline(t *testing.T) {
 			"Prefill dominates: 90.0 % of 120 s in 12 requests passed before the first token (TTFT p50 9.00 s). Look at prompt length, cache hits, the queue and the network before blaming the model's speed. Requests that failed or were aborted took another 13.4 s."},
 		{"prefill-bound, little failed", append(repeat(12, line(9000, 10_000, 600)), brokenAfter(13_300)),
 			"Prefill dominates: 90.0 % of 120 s in 12 requests passed before the first token (TTFT p50 9.00 s). Look at prompt length, cache hits, the queue and the network before blaming the model's speed."},
+		{"nothing completed, each in its way", append(repeat(2, failed), aborted, aborted, warmup),
+			"No request completed (2 failed, 2 aborted, 1 warm-up): there is no latency to judge. Look at the errors first."},
+		{"modelled decode of a part", append(all(truth{500, 5000, 60}.requests("m", 200, 1)), unsplit, unsplit),
+			"Decode dominates (modelled from token counts): 92.9 % of the time of 200 of 202 requests went into generating tokens, at 16.7 tok/s. The stream is slow (below 20 tok/s): try another model, tier or time of day."},
 		{"modelled decode", all(truth{500, 5000, 60}.requests("m", 200, 1)),
 			"Decode dominates (modelled from token counts): 92.9 % of the time of 200 requests went into generating tokens, at 16.7 tok/s. The stream is slow (below 20 tok/s): try another model, tier or time of day."},
 		{"modelled, tool-bound", append(all(truth{500, 5000, 30}.requests("m", 200, 1)), turnOf(100*time.Second, 70*time.Second, unsplit)),
