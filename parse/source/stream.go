@@ -37,6 +37,7 @@ func Open(f File, stdin io.Reader) (*Stream, error) {
 	s := &Stream{path: f.Path}
 	live := true
 	if f.Stdin {
+		widen(stdin)
 		s.raw = &counter{src: stdin}
 	} else {
 		file, regular, err := open(f)
@@ -45,7 +46,9 @@ func Open(f File, stdin io.Reader) (*Stream, error) {
 		}
 		s.raw = &counter{src: file}
 		s.closers = append(s.closers, func() { file.Close() })
-		if live = !regular; regular {
+		if live = !regular; live {
+			widen(file)
+		} else {
 			s.file = file
 		}
 	}
