@@ -284,6 +284,9 @@ func TestCompareMixes(t *testing.T) {
 			if all := strings.Join(got.Doubts, "\n"); !strings.Contains(all, c.doubt) || (c.doubt == "") == strings.Contains(all, "mix") {
 				t.Errorf("doubts %q lack %q", all, c.doubt)
 			}
+			if strings.Contains(got.Sentence, ", no model by itself") != c.byMix {
+				t.Errorf("sentence %q", got.Sentence)
+			}
 			if m := got.Overall.TPS; m.Verdict != c.verdict || m.ByMix != c.byMix {
 				t.Errorf("TPS %s, by mix %v", m.Verdict, m.ByMix)
 			}
@@ -463,6 +466,18 @@ func TestCompareDoubts(t *testing.T) {
 	// One failed, one aborted: neither makes up for the other.
 	if c := compared(estimated, append(slices.Clone(estimated), failed, &aborted)); !strings.Contains(strings.Join(c.Doubts, " "), "0 of 10 before, 2 of 12 after") {
 		t.Errorf("doubts %q", c.Doubts)
+	}
+	if c := compared(append(slices.Clone(estimated), failed, &aborted), estimated); !strings.Contains(strings.Join(c.Doubts, " "), "2 of 12 before, 0 of 10 after") {
+		t.Errorf("doubts %q", c.Doubts)
+	}
+	// The sides know as much, or one of them nothing: no doubt.
+	for _, other := range [][]*record.Request{estimated, {line(-1, 1000, 10)}} {
+		if c := compared(estimated, other); strings.Contains(strings.Join(c.Doubts, " "), "estimated from timestamps") {
+			t.Errorf("doubts %q", c.Doubts)
+		}
+		if c := compared(other, estimated); strings.Contains(strings.Join(c.Doubts, " "), "estimated from timestamps") {
+			t.Errorf("doubts %q", c.Doubts)
+		}
 	}
 	c := compared(lines(rand.New(rand.NewPCG(9, 10)), 10, 1000, 0.3), append(estimated, failed))
 	all := strings.Join(c.Doubts, "\n")

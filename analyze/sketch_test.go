@@ -233,12 +233,9 @@ func TestRowsAreRequests(t *testing.T) {
 	}
 }
 
-// So many rows that figures are tables, and the plain ones are added up without
-// a request of each: the report is the same, however they are divided.
-func TestManyRowsAreRequests(t *testing.T) {
-	r := rand.New(rand.NewPCG(21, 22))
-	var all []record.Row
-	for i := range uint32(90_000) {
+// oddRows are rows of which some have everything that can be special about one.
+func oddRows(r *rand.Rand, n uint32) (l []record.Row) {
+	for i := range n {
 		w := record.Row{Line: i, TTFT: 50 + r.Uint32N(12_000), Output: r.Uint32N(1500), Rate: -1, Model: uint16(i % 3)}
 		w.Total = w.TTFT + 1 + r.Uint32N(60_000)
 		switch r.IntN(40) {
@@ -267,24 +264,45 @@ func TestManyRowsAreRequests(t *testing.T) {
 		if w.HasEnd = r.IntN(3) > 0; w.HasEnd {
 			w.Seconds, w.Nanoseconds = 1_700_000_000+int64(r.IntN(1_000_000)), uint32(r.IntN(1_000_000_000))
 		}
-		all = append(all, w)
+		l = append(l, w)
 	}
+	return l
+}
+
+// plainRowsOnly are rows with nothing special: the first, the last and the
+// slowest are among them. Many end in the same second and have the same total.
+func plainRowsOnly(r *rand.Rand, n uint32) (l []record.Row) {
+	for i := range n {
+		w := record.Row{Line: i, TTFT: 4000 + r.Uint32N(2000), Output: 500 + r.Uint32N(1500), Rate: -1, HasEnd: true,
+			Seconds: 1_700_000_000 + int64(r.IntN(3)), Nanoseconds: uint32(r.IntN(1_000_000_000))}
+		w.Total = w.TTFT + 20_000 + r.Uint32N(50+i/1000) // the slowest come late
+		l = append(l, w)
+	}
+	return l
+}
+
+// So many rows that figures are tables, and the plain ones are added up without
+// a request of each: the report is the same, however they are divided.
+func TestManyRowsAreRequests(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
 	for _, c := range []struct {
 		name    string
+		rows    []record.Row
 		options func(*Options)
 	}{
-		{"as usual", func(*Options) {}},
-		{"no list of the slowest", func(o *Options) { o.Top = 0 }},
-		{"limits in between", func(o *Options) { o.SLO = SLOTarget{TTFT: 2500500 * time.Microsecond, TPS: 33.3}; o.MinTokens = 1 }},
-		{"with sketches", func(o *Options) { o.ExactLimit = 40_000 }},
-		{"by model", func(o *Options) { o.By = []Dimension{byModel} }},
+		{"as usual", oddRows(r, 90_000), func(*Options) {}},
+		{"nothing special", plainRowsOnly(r, 90_000), func(*Options) {}},
+		{"no list of the slowest", oddRows(r, 90_000), func(o *Options) { o.Top = 0 }},
+		{"limits in between", oddRows(r, 90_000), func(o *Options) { o.SLO = SLOTarget{TTFT: 2500500 * time.Microsecond, TPS: 33.3}; o.MinTokens = 1 }},
+		{"with sketches", oddRows(r, 90_000), func(o *Options) { o.ExactLimit = 40_000 }},
+		{"by model", oddRows(r, 40_000), func(o *Options) { o.By = []Dimension{byModel} }},
 	} {
 		o := DefaultOptions()
 		c.options(&o)
 		a, b := NewCollector(o), NewCollector(o)
-		for i := 0; i < len(all); {
-			n := min(1+r.IntN(9000), len(all)-i)
-			rows := record.Rows{Pos: record.Pos{File: "a.log", Line: 7}, Models: []string{"m", "n"}, List: all[i : i+n]}
+		for i := 0; i < len(c.rows); {
+			n := min(1+r.IntN(9000), len(c.rows)-i)
+			rows := record.Rows{Pos: record.Pos{File: "a.log", Line: 7}, Models: []string{"m", "n"}, List: c.rows[i : i+n]}
 			a.Add(&rows)
 			for k := range rows.List {
 				q := new(record.Request)
@@ -297,6 +315,9 @@ func TestManyRowsAreRequests(t *testing.T) {
 		}
 		if plain := a.plainBelow > 0; plain != (len(o.By) == 0) {
 			t.Errorf("%s: plain rows %v", c.name, plain)
+		}
+		if a.overall.lateStarts != b.overall.lateStarts {
+			t.Errorf("%s: late starts took %v, want %v", c.name, a.overall.lateStarts, b.overall.lateStarts)
 		}
 		got, _ := json.Marshal(a.Report(Tool{}, Inputs{}))
 		want, _ := json.Marshal(b.Report(Tool{}, Inputs{}))
