@@ -270,11 +270,14 @@ func oddRows(r *rand.Rand, n uint32) (l []record.Row) {
 }
 
 // plainRowsOnly are rows with nothing special: the first, the last and the
-// slowest are among them. Many end in the same second and have the same total.
+// slowest are among them.
 func plainRowsOnly(r *rand.Rand, n uint32) (l []record.Row) {
 	for i := range n {
 		w := record.Row{Line: i, TTFT: 4000 + r.Uint32N(2000), Output: 500 + r.Uint32N(1500), Rate: -1, HasEnd: true,
-			Seconds: 1_700_000_000 + int64(r.IntN(3)), Nanoseconds: uint32(r.IntN(1_000_000_000))}
+			Seconds: 1_700_000_000, Nanoseconds: 500_000_000 + i}
+		if i%2 == 0 { // the first and the last come late, too
+			w.Nanoseconds = 500_000_000 - i
+		}
 		w.Total = w.TTFT + 20_000 + r.Uint32N(50+i/1000) // the slowest come late
 		l = append(l, w)
 	}
