@@ -152,9 +152,12 @@ const qualityGap = 0.25
 // doubts lists what must be known before relying on a comparison.
 func doubts(c *Comparison) []string {
 	say, l := c.Options.Language, []string{}
-	if c.Tests > 1 {
-		l = append(l, say.Sprintf("%d tests at 5 %%: one in twenty differs by chance alone. With so many, only p<%.2g is safe (Bonferroni).",
-			c.Tests, Alpha/float64(c.Tests)))
+	switch safe := Alpha / float64(c.Tests); {
+	case c.Tests <= 1:
+	case c.Mix.differs() && !slices.Contains(c.Options.By, string(byModel)): // that nobody sees
+		l = append(l, say.Sprintf("%d tests at 5 %%, those of each model included: one in twenty differs by chance alone. With so many, only p<%.2g is safe (Bonferroni).", c.Tests, safe))
+	default:
+		l = append(l, say.Sprintf("%d tests at 5 %%: one in twenty differs by chance alone. With so many, only p<%.2g is safe (Bonferroni).", c.Tests, safe))
 	}
 	if e := c.Overall.Estimated; e.Before != nil && e.After != nil && math.Abs(*e.After-*e.Before) > qualityGap {
 		l = append(l, say.Sprintf("The sides know the TTFT in different ways: %s are estimated from timestamps before, %s after. Part of the difference can be that.",

@@ -48,7 +48,7 @@ func (b *builder) latency() {
 		b.note(thinMark, b.Sprintf("n is too small: little more than the maximum (%s samples)", used))
 	}
 	if n := b.r.Quality.Flags[analyze.Burst]; n > 0 {
-		b.paragraph(plain(b.Sprintf("Decode and TPS all hold %s that came in one piece (burst), whose rate means nothing.", lang.Plural(b.Language, n, "answer"))))
+		b.paragraph(plain(b.Sprintf("Decode, TPS all and TPS pooled hold %s that came in one piece (burst), whose rate means nothing.", lang.Plural(b.Language, n, "answer"))))
 	}
 	b.pooled()
 	b.missingTTFT()

@@ -376,7 +376,7 @@ var chinese = map[string]string{
 	"fewer tokens":                                "token 更少",
 	"less time per token":                         "每个 token 耗时更少",
 	"What one of them waited for, step by step: ": "其中一个在等什么，逐步说明：",
-	"Decode and TPS all hold %s that came in one piece (burst), whose rate means nothing.": "解码与 TPS（全部）含 %s整块到达的回答，其速度没有意义。",
+	"Decode, TPS all and TPS pooled hold %s that came in one piece (burst), whose rate means nothing.": "解码、TPS（全部）与 TPS 合并值含 %s整块到达的回答，其速度没有意义。",
 	", estimated":                   "，估算",
 	"their tokens come more slowly": "它们的 token 输出更慢",
 	"see the parts":                 "见各部分",
@@ -592,9 +592,10 @@ var chinese = map[string]string{
 	"%s %s: unclear, the medians moved one way and the ranks the other":                    "%s %s：不明确，中位数与秩的方向相反",
 	"%s → %s (%s, %s, n=%d+%d)":                                                            "%s → %s（%s，%s，n=%d+%d）",
 	" The answers differ in length, which moves the total: judge by TTFT and decode rate.": "回答长度不同，会影响总耗时：请以 TTFT 和解码速度判断。",
-	"%d tests at 5 %%: one in twenty differs by chance alone. With so many, only p<%.2g is safe (Bonferroni).":                          "共 %d 次 5 %% 水平的检验：每二十次就有一次仅因偶然而显著。检验这么多时，只有 p<%.2g 才可靠（Bonferroni 校正）。",
-	"The sides know the TTFT in different ways: %s are estimated from timestamps before, %s after. Part of the difference can be that.": "两侧 TTFT 的来源不同：由时间戳估计的，之前占 %s，之后占 %s。部分差异可能由此而来。",
-	"Requests that did not complete are in no figure: %s of %s before, %s of %s after.":                                                 "未完成的请求不计入任何数据：之前 %[2]s 个中有 %[1]s 个，之后 %[4]s 个中有 %[3]s 个。",
+	"%d tests at 5 %%, those of each model included: one in twenty differs by chance alone. With so many, only p<%.2g is safe (Bonferroni).": "共 %d 次 5 %% 水平的检验（含每个模型各自的检验）：每二十次就有一次仅因偶然而显著。检验这么多时，只有 p<%.2g 才可靠（Bonferroni 校正）。",
+	"%d tests at 5 %%: one in twenty differs by chance alone. With so many, only p<%.2g is safe (Bonferroni).":                               "共 %d 次 5 %% 水平的检验：每二十次就有一次仅因偶然而显著。检验这么多时，只有 p<%.2g 才可靠（Bonferroni 校正）。",
+	"The sides know the TTFT in different ways: %s are estimated from timestamps before, %s after. Part of the difference can be that.":      "两侧 TTFT 的来源不同：由时间戳估计的，之前占 %s，之后占 %s。部分差异可能由此而来。",
+	"Requests that did not complete are in no figure: %s of %s before, %s of %s after.":                                                      "未完成的请求不计入任何数据：之前 %[2]s 个中有 %[1]s 个，之后 %[4]s 个中有 %[3]s 个。",
 
 	// Explanations.
 	"Request %s":           "请求 %s",
