@@ -46,6 +46,8 @@ func conclusion(g *GroupChange, l lang.Language) string {
 	metrics := all[:]
 	var changed, other, rest []string
 	first := slices.IndexFunc(metrics, func(f felt) bool { return f.decided() })
+	// Where the mix can have made all of it, the lead says so, and no clause again.
+	byItself := slices.ContainsFunc(metrics, func(f felt) bool { return f.decided() && !f.m.ByMix })
 	for i := range metrics {
 		f := &metrics[i]
 		switch {
@@ -54,9 +56,9 @@ func conclusion(g *GroupChange, l lang.Language) string {
 				rest = append(rest, s)
 			}
 		case f.m.Verdict == metrics[first].m.Verdict:
-			changed = append(changed, f.describe(l))
+			changed = append(changed, f.describe(l, byItself))
 		default:
-			other = append(other, l.Sprintf("the other way: %s", f.describe(l)))
+			other = append(other, l.Sprintf("the other way: %s", f.describe(l, byItself)))
 		}
 	}
 	if g.lengthsDiffer() { // told only where they do
@@ -73,9 +75,10 @@ func conclusion(g *GroupChange, l lang.Language) string {
 	return s
 }
 
-func (f *felt) describe(l lang.Language) string {
+// describe tells the change; withMix also whether the mix can have made it alone.
+func (f *felt) describe(l lang.Language, withMix bool) string {
 	s := f.title + " " + f.m.Describe(l, 50, f.write)
-	if f.m.ByMix {
+	if withMix && f.m.ByMix {
 		s += l.Text(", no model by itself")
 	}
 	return s
